@@ -152,8 +152,8 @@ class _Writer:
         statement = loop.statement
         if not isinstance(statement, ast.While):
             if self.iterator.collates and batch.statements and loop.bound is not None:
-                target, whole = context.source.segment(batch.target), loop.bound is getattr(statement, "target", None)
-                decisions.replace(loop.bound, target if whole else f"({target})", {})
+                parts = context.source.segment(batch.target)
+                decisions.replace(loop.bound, parts if loop.bound is statement.target else f"({parts})", {})
                 self._converted(batch)
             for use in loop.uses:
                 if use.parent is not statement:
@@ -178,6 +178,7 @@ class _Writer:
         """The head of the loop over epochs, which counts as Chainer does where the program asks."""
         assert loop.stop is not None
         operands["stop"] = Operand(code=self.context.source.segment(loop.stop))
+        assert isinstance(loop.statement, ast.While)
         name = _free(self.context, loop.statement)
         for count in loop.counts:
             self.decisions.replace(count, name, {})

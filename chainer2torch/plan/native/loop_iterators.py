@@ -136,8 +136,8 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
     if not all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses):
         return "read in a way that is not understood"
     drawn = all(_is_next(use) or use.member == "finalize" for use in uses)
-    again = any(is_copied(use) for use in objects.uses_of(inst))
-    return Iterator(Form.ENDLESS if drawn and not again else Form.BATCHES, bound, (), False)
+    copied = any(is_copied(use) for use in objects.uses_of(inst))
+    return Iterator(Form.ENDLESS if drawn and not copied else Form.BATCHES, bound, (), False)
 
 
 def _needs_converter(loop: Loop) -> bool:
@@ -207,9 +207,10 @@ def _begins_once(objects: Objects, inst: Inst, loop: Loop) -> bool:
         return False
     if places.function_of(context, maker) is not places.function_of(context, loop.statement):
         return False
-    around = [a for a in context.source.ancestors(loop.statement) if isinstance(a, (ast.For, ast.While))]
+    outer = list(context.source.ancestors(loop.statement))
+    around: list[ast.AST] = [a for a in outer if isinstance(a, (ast.For, ast.While))]
     if isinstance(loop.statement, ast.comprehension):  # of a generator that is walked over again, or inside another
-        around += [a for a in context.source.ancestors(loop.statement) if isinstance(a, _SEVERAL_TIMES)][1:]
+        around += [a for a in outer if isinstance(a, _SEVERAL_TIMES)][1:]
     return all(a in context.source.ancestors(maker) for a in around)
 
 
