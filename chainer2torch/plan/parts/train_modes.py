@@ -81,7 +81,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
         reached = _reached_by_eval(context)
         if reached and isinstance(value, bool) and (value or not called):
-            block = _plain_block(context, call)
+            block = _plain_block(context, call, changes=not value)
             if block is not None and _switch(context, decisions, block, call, [] if value else inside.expressions):
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
@@ -109,10 +109,12 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         )
 
 
-def _plain_block(context: Context, call: ast.Call) -> ast.With | None:
-    """The block that a call begins in train mode, and that is left at its end."""
+def _plain_block(context: Context, call: ast.Call, changes: bool) -> ast.With | None:
+    """The block of a call that begins in train mode and, where it changes that, is left at its end."""
     block = context.source.statement(call)
-    if not isinstance(block, ast.With) or not ends_at_its_end(block) or not begins_in_training(context, block):
+    if not isinstance(block, ast.With) or changes and not ends_at_its_end(block):
+        return None
+    if not begins_in_training(context, block):
         return None
     alone = [item.optional_vars is None for item in block.items if item.context_expr is call]
     return block if alone == [True] else None
@@ -127,7 +129,7 @@ def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.C
     index = next(i for i, item in enumerate(block.items) if item.context_expr is call)
     branch = "item" if len(block.items) > 1 else "body"
     last = block.body[-1]
-    if isinstance(last, ast.Return):
+    if isinstance(last, ast.Return) and modules:
         name = _free_name(context, last)
         if last.value is None or name is None:
             return False

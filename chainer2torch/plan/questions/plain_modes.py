@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.components import components
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.context import Context
@@ -102,6 +102,8 @@ def _uses(analysis: Analysis, module: ModuleInfo) -> Iterator[_Use]:
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if name not in defined or not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             continue
+        if not any(k == UNKNOWN or isinstance(k, Func) for k in options(analysis.kind(node))):
+            continue  # `chainer.config.train` is no function `train`
         function = source.enclosing(node, *_DEFS)
         inside = function.name if isinstance(function, _DEFS) else None
         doubtful = _is_doubtful(analysis, source, node) or not _is_called(source, node, function)
