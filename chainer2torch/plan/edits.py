@@ -147,7 +147,7 @@ class Rename(StatementEdit):
 
 @dataclasses.dataclass(frozen=True)
 class AddParameter(StatementEdit):
-    """Gives a function definition one more parameter; ``default`` is code."""
+    """Gives a function definition one more parameter; ``default`` is code, "" for none."""
 
     name: str
     default: str

@@ -307,3 +307,25 @@ class Trainer:
 """
     code = migrate_source(source, options=Options(style="native")).code
     assert "(self.net):" in code and "self.xp, " not in code
+
+
+IN_A_METHOD = """
+class Net(chainer.Chain):
+    def forward(self, x, train=True):
+        def noisy(h):
+            return F.dropout(h)
+
+        with chainer.using_config('train', train):
+            h = {call}
+        return h
+"""
+
+
+@pytest.mark.parametrize("call", ["F.dropout(x)", "noisy(x)", "x if not chainer.config.train else x * 0"])
+def test_a_block_in_a_method_switches_the_module_that_a_function_asks(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, x = loaded(native(IN_A_METHOD.format(call=call)), tmp_path, monkeypatch).Net(), torch.ones(50)
+    assert (net(x) == 0).any() and torch.equal(net(x, train=False), x)
+    net.eval()
+    assert (net(x) == 0).any() and torch.equal(net(x, train=False), x) and not net.training

@@ -262,7 +262,7 @@ def used(objects: Objects, use: Use) -> str | None:
     return "" if len({(form.form, form.collates) for form in known}) == 1 else "one of several iterators"
 
 
-CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used)
+CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used, in_displays=True)
 
 __all__ = [
     "CONCERN",

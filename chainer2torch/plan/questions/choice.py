@@ -7,7 +7,7 @@ import dataclasses
 import functools
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
@@ -24,6 +24,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.single_arrays import is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
+from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
@@ -138,11 +139,17 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
     number = context.analysis.site(call)
     if flattens(context, number) or follows_linear(context, call):
         return Tensor(2)  # its calls flatten
+    if _is_linear(context, call) and is_never_called(context, call):
+        return Tensor(2)
     kind = context.analysis.reaching(number)
     if kind is None or isinstance(kind, Tensor) and kind.rank is None:
         beside = rank_beside(context, call)
         return kind if beside is None else Tensor(beside)
     return kind
+
+
+def _is_linear(context: Context, call: ast.Call) -> bool:
+    return any(isinstance(k, Inst) and k.cls == "chainer.links.Linear" for k in options(context.kind(call)))
 
 
 def lost_arguments(choice: Choice) -> list[str]:

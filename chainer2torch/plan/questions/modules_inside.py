@@ -15,6 +15,7 @@ from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.train_flags import asks, module_flag
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
     aliases_in,
@@ -125,6 +126,19 @@ class ModulesInside:
             for node in nodes_of(part):
                 if isinstance(node, ast.Call):
                     self._call(node, translate, loops)
+                elif isinstance(node, (ast.Name, ast.Attribute)):
+                    self._asking(node, translate)
+
+    def _asking(self, node: ast.Name | ast.Attribute, translate: _Translate) -> None:
+        """A function such as dropout runs in no module of its own: it asks the one whose method calls it."""
+        analysis = self._context.analysis
+        if not any(isinstance(kind, Ref) and asks(analysis, kind.name) for kind in options(analysis.kind(node))):
+            return
+        place = module_flag(analysis, self._context.source, node)
+        text = translate(ast.Name(place.split(".")[0], ast.Load())) if isinstance(place, str) else None
+        if text:
+            self._found[text] = None
+            self._sure = True
 
     def _call(self, node: ast.Call, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         for part in (node.func, *node.args, *(k.value for k in node.keywords)):
