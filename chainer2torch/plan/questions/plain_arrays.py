@@ -72,7 +72,7 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST | list[ast.expr]:  # noqa: N802 - the name that ast calls
         self.generic_visit(node)
-        return node.value.elts if isinstance(node.value, ast.Tuple) else node  # type: ignore[return-value]
+        return node.value.elts if isinstance(node.value, ast.Tuple) else node
 
     def _as_tensor(self, call: ast.Call) -> ast.expr | None:
         value = call.args[0]
