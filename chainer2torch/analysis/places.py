@@ -110,8 +110,7 @@ class Places:
         first = dotted.split(".")[0]
         for root in self._roots(importer):
             found = self._at(root, dotted)
-            # A plain folder called `chainer` or `numpy` does not hide the library of that name, whatever it holds.
-            if found is not None and not (first in _LIBRARIES and isinstance(self._at(root, first), str)):
+            if found is not None and not (first in _LIBRARIES and self._hides_nothing(root, first)):
                 if isinstance(found, FileInfo):
                     self.import_folders.setdefault(found.path, set()).add(root)
                     top = posixpath.join(root, first)
@@ -119,6 +118,13 @@ class Places:
                         self.packages_of.setdefault(importer.path, set()).add(top)
                 return found, root
         return None, ""
+
+    def _hides_nothing(self, root: str, first: str) -> bool:
+        """Whether what lies in a folder leaves the library of its name in sight, as Python 3 imports.
+
+        A plain folder called `chainer` does, whatever it holds; so does a package `nn/chainer` of a package `nn`.
+        """
+        return isinstance(self._at(root, first), str) or self.is_package(root)
 
     def find_relative(self, level: int, dotted: str, importer: Importer) -> FileInfo | str | None:
         """The file that ``from ..x import`` finds."""

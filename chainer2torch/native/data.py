@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, StackDataset, Subset
 
-from chainer2torch.native.devices import to_device
+from chainer2torch.native.devices import get_device
 
 
 class Batches:
@@ -22,11 +22,11 @@ class Batches:
     def __init__(
         self,
         loader: DataLoader[Any],
-        repeat: bool = True,  # where: repeat
+        repeat: bool = True,  # where: repeat=
     ) -> None:
         self.loader = loader
-        self.dataset: Any = loader.dataset
-        self.repeat = repeat  # where: repeat
+        self.dataset: Any = loader.dataset  # where: .dataset
+        self.repeat = repeat  # where: repeat=
         self.reset()
 
     def reset(self) -> None:
@@ -42,9 +42,10 @@ class Batches:
 
     def __next__(self) -> Any:
         self.previous_epoch_detail = self.epoch_detail  # where: previous_epoch_detail
-        if self.epoch and not self.repeat:  # where: repeat
+        if self.epoch and not self.repeat:  # where: repeat=
             raise StopIteration
-        self._batches = self._batches or itertools.islice(self.loader, self._drawn, None)
+        if self._batches is None:
+            self._batches = itertools.islice(self.loader, self._drawn, None)
         batch = next(self._batches)
         self._drawn = (self._drawn + 1) % len(self.loader)
         self.is_new_epoch = self._drawn == 0
@@ -58,20 +59,19 @@ class Batches:
 
     @property
     def epoch_detail(self) -> float:
-        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(self.dataset))
+        dataset: Any = self.loader.dataset
+        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(dataset))
 
     def finalize(self) -> None:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        names = ["epoch", "is_new_epoch", "_drawn"]
-        names.append("previous_epoch_detail")  # where: previous_epoch_detail
-        return {name: vars(self)[name] for name in names}
+        return {name: value for name, value in vars(self).items() if name not in ("loader", "dataset", "_batches")}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)
 
-    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
+    def __getstate__(self) -> dict[str, Any]:  # where: pickle, objects_copied, deepcopy, dump, multiprocessing, Process
         return {**vars(self), "_batches": None}
 
 
@@ -144,21 +144,19 @@ def cross_validation_splits(dataset: Any, n_folds: int, order: Any = None) -> li
     return splits
 
 
-def collate(examples: list[Any]) -> Any:
-    """Stacks examples; default_collate would take lists apart. Source: chainer.dataset.concat_examples."""
+def collate(examples: list[Any], device: Any = None) -> Any:
+    """Stacks examples, on a device; default_collate would take lists apart. Source: chainer.dataset.concat_examples."""
     first = examples[0]
     if isinstance(first, tuple):
-        return tuple(collate(list(column)) for column in zip(*examples))
+        return tuple(collate(list(column), device) for column in zip(*examples))
     if isinstance(first, dict):
-        return {key: collate([example[key] for example in examples]) for key in first}
+        return {key: collate([example[key] for example in examples], device) for key in first}
     if isinstance(first, str):
         return examples
-    return torch.stack(examples) if isinstance(first, torch.Tensor) else torch.as_tensor(np.stack(examples))
-
-
-def collate_to(examples: list[Any], device: Any = None) -> Any:
-    """collate, on a device or the GPU of a number. Source: chainer.dataset.concat_examples."""
-    return to_device(device, collate(examples))
+    if device is not None:  # where: device_numbers
+        device = get_device(device)
+    stack: Any = torch.stack if isinstance(first, torch.Tensor) else np.stack
+    return torch.as_tensor(stack(examples), device=device)
 
 
 def concat_examples(
@@ -166,14 +164,13 @@ def concat_examples(
     device: Any = None,
     padding: Any = None,  # where: examples_padded
 ) -> Any:
-    """collate, on a device: what an updater or evaluator calls as its converter.
+    """collate, as a converter. Source: chainer.dataset.concat_examples.
 
     ``padding`` (one, or one for each item) fills up arrays of different shapes at their ends.
-    Source: chainer.dataset.concat_examples.
     """
     if padding is not None:  # where: examples_padded
         batch = _filled(batch, padding)
-    return to_device(device, collate(batch))
+    return collate(batch, device)
 
 
 def _filled(batch: Any, padding: Any) -> list[Any]:

@@ -68,7 +68,9 @@ def to_device(device: Any, x: Any) -> Any:
         return {key: to_device(device, value) for key, value in x.items()}
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc":
         x = torch.as_tensor(x)
-    return x if device is None or not isinstance(x, torch.Tensor) else x.to(get_device(device))
+    if device is not None:  # where: device_numbers
+        device = get_device(device)
+    return x if device is None or not isinstance(x, torch.Tensor) else x.to(device)
 
 
 def to_gpu(x: Any, device: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from copy import copy as shallow_copy
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch.nn as nn
 from pytorch_pfn_extras import reporting
 from pytorch_pfn_extras.training import extensions
 
-from chainer2torch.native.data import collate_to
+from chainer2torch.native.data import collate
 from chainer2torch.native.devices import get_device
 from chainer2torch.native.modes import evaluating
 from chainer2torch.native.training import call_with, observers
@@ -27,7 +28,7 @@ class Evaluator(extensions.Evaluator):
         self,
         iterator: Any,
         target: Any,
-        converter: Any = collate_to,
+        converter: Any = collate,
         device: Any = None,
         eval_hook: Any = None,  # where: eval_hook, eval_func, options_by_position
         eval_func: Any = None,  # where: eval_hook, eval_func, options_by_position
@@ -36,7 +37,9 @@ class Evaluator(extensions.Evaluator):
         targets = target if isinstance(target, dict) else {"main": target}
         super().__init__(iterators, {path: m for name, t in targets.items() for path, m in observers(t, name).items()})
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
-        self.converter, self.device = converter, None if device is None else get_device(device)
+        if device is not None:  # where: device_numbers
+            device = get_device(device)
+        self.converter, self.device = converter, device
 
     def __call__(self, trainer: Any = None) -> Any:
         own = [*self._targets.values(), *vars(self).values()]
@@ -54,9 +57,11 @@ class Evaluator(extensions.Evaluator):
             iterator = shallow_copy(iterator)
         function: Any = self._targets["main"]
         function = self._eval_func or function  # where: eval_hook, eval_func, options_by_position
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
         for batch in iterator:
             observation: dict[str, Any] = {}
             with reporting.report_scope(observation):
-                call_with(function, converted(self.converter, batch, self.device))
+                call_with(function, convert(batch, self.device))
             summary.add(observation)
         return summary.compute_mean()

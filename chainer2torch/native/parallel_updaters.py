@@ -10,7 +10,6 @@ import torch
 import torch.nn as nn
 from pytorch_pfn_extras import reporting
 
-from chainer2torch.native.data import collate_to
 from chainer2torch.native.devices import get_device, using_device
 from chainer2torch.native.training import call_with, observers
 from chainer2torch.native.updaters import StandardUpdater, converted
@@ -35,7 +34,7 @@ class ParallelUpdater(StandardUpdater):
         self,
         iterator: Any,
         optimizer: Any,
-        converter: Any = collate_to,
+        converter: Any = None,
         models: Any = None,
         devices: Any = None,
         loss_func: Any = None,
@@ -86,7 +85,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         self,
         iterators: Any,
         optimizer: Any,
-        converter: Any = collate_to,
+        converter: Any = None,
         devices: Any = (),
         auto_new_epoch: bool = True,
     ):

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from chainer2torch.native.data import Batches, collate_to
+from chainer2torch.native.data import Batches, collate
 from chainer2torch.native.devices import device_number, get_device, to_device
 from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
@@ -42,6 +42,8 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
 
     Source: chainer.training.updaters.StandardUpdater.
     """
+    if converter is collate:
+        return collate(batch, device)
     numbered = device is not None and not getattr(converter, "takes_device", False)
     return to_device(device, converter(batch, device_number(device) if numbered else device))
 
@@ -73,25 +75,25 @@ class UpdaterBase(Saved):
         pass
 
 
-class Updater:
-    """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
+class BatchUpdater:
+    """The base of updaters that say in ``update_core`` what one step on a list of examples is.
 
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    iteration = 0
     loss_scale = None  # where: loss_scale
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Any = collate_to, device: Any = None):
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
-        for name, each in self._iterators.items():  # where: DataLoader
-            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        self.converter, self.device = converter, None if device is None else get_device(device)
+        if device is not None:  # where: device_numbers
+            device = get_device(device)
+        self.device = device
+        self.converter = converter or collate  # where: .converter
         self.input_device = self._device = self.device  # where: input_device, _device
         for each in self._optimizers.values():
             if device is not None and getattr(each, "target", None) is not None:
-                each.target.to(self.device)
+                each.target.to(device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
@@ -104,6 +106,20 @@ class Updater:
 
     def connect_trainer(self, trainer: Any) -> None:
         pass
+
+
+class Updater(BatchUpdater):
+    """The base of updaters that draw the batches themselves, of iterators that give lists of examples.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    iteration = 0
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
+        super().__init__(iterator, optimizer, converter, device)
+        for name, each in self._iterators.items():  # where: DataLoader
+            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
 
     def update(self) -> None:
         self.update_core()
@@ -127,6 +143,37 @@ class Updater:
             iterator.load_state_dict(state[key])
 
 
+class StandardBatchUpdater(BatchUpdater):
+    """One step on a batch that is handed over; the loss is by default what the model gives.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    def __init__(  # where: loss_func, input_device, options_by_position
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Any = None,
+        device: Any = None,
+        loss_func: Any = None,
+        input_device: Any = None,  # where: input_device
+    ):
+        super().__init__(iterator, optimizer, converter, device)
+        if input_device is not None:  # where: input_device
+            self.input_device = get_device(input_device)
+        self.loss_func = loss_func
+
+    def update_core(self, batch: Any) -> None:
+        optimizer = self._optimizers["main"]
+        function: Any = getattr(optimizer, "target", None)
+        function = self.loss_func or function  # where: loss_func
+        device = self.device
+        device = self.input_device  # where: input_device
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
+        update_by(optimizer, function, convert(batch, device))
+
+
 class StandardUpdater(Updater):
     """One step on the next batch: ``optimizer.update(loss_func, *batch)``; the loss is by default what the model gives.
 
@@ -137,7 +184,7 @@ class StandardUpdater(Updater):
         self,
         iterator: Any,
         optimizer: Any,
-        converter: Any = collate_to,
+        converter: Any = None,
         device: Any = None,
         loss_func: Any = None,
         auto_new_epoch: bool = True,
@@ -154,7 +201,9 @@ class StandardUpdater(Updater):
         function = self.loss_func or function  # where: loss_func
         device = self.device
         device = self.input_device  # where: input_device
-        update_by(optimizer, function, converted(self.converter, iterator.next(), device))
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
+        update_by(optimizer, function, convert(iterator.next(), device))
         if not self.auto_new_epoch:  # where: auto_new_epoch
             return
         if iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):  # where: .epoch, new_epoch

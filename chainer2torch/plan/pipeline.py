@@ -14,6 +14,7 @@ from chainer2torch.plan.ledger import Ledger, Policy
 from chainer2torch.plan.native import (
     array_devices,
     dataset_classes,
+    device_arguments,
     frozen,
     graph_cuts,
     loop_edits,
@@ -116,6 +117,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("type_checks", type_checks.run, when=_native),
     _pass("graph_cuts", graph_cuts.run, when=_native),
     _pass("native_trainers", native_trainers.run),
+    _pass("device_arguments", device_arguments.run, when=_native),
     _pass("references", references.run, when=_always),
     _pass("native_reasons", native_reasons.run),
     _pass("names_of_links", names_of_links.run),

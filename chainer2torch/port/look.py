@@ -9,6 +9,7 @@ import shlex
 from collections import Counter
 from pathlib import PurePosixPath
 
+from chainer2torch.project import submodules
 from chainer2torch.project.tree import Tree
 
 _WEIGHTS = frozenset({".npz", ".h5", ".hdf5", ".model", ".caffemodel", ".chainermodel", ".state"})
@@ -51,6 +52,7 @@ class Look:
     scripts: tuple[Script, ...]
     weights: tuple[str, ...]
     data: tuple[tuple[str, int], ...]
+    absent: tuple[str, ...] = ()  # git submodules that are not checked out
 
     def line(self) -> str:
         """All of it in one line."""
@@ -64,6 +66,8 @@ class Look:
             parts.append(_count(len(self.weights), "file with weights", "files with weights"))
         if self.data:
             parts.append("data (" + ", ".join(f"{count} {suffix}" for suffix, count in self.data[:3]) + ")")
+        if self.absent:
+            parts.append(_count(len(self.absent), "git submodule") + " not checked out")
         return f"{_count(self.files, 'Python file')}: " + ", ".join(parts)
 
 
@@ -86,6 +90,7 @@ def look(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> Look:
         ),
         weights=tuple(path for path in others if PurePosixPath(path).suffix.lower() in _WEIGHTS),
         data=tuple((suffix, n) for suffix, n in suffixes.most_common() if suffix in _DATA),
+        absent=tuple(submodules.absent(tree.base)),
     )
 
 

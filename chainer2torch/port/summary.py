@@ -87,6 +87,9 @@ class Stand:
         again = shlex.join(["chainer2torch", "port", str(self.src), "-o", str(self.out)])
         for problem in self.report.problems:
             yield Step(problem.place, problem.message, f"{again}   # when it is done")
+        for path in self.look.absent:
+            why = "check out this git submodule: what the project takes from there was not read"
+            yield Step(path, why, f"git submodule update --init && {again}")
         for path in self.written.behind:
             yield Step(str(self.out / path), "you have changed it, and so has its source: take over what is new there")
         for compared in self.compared:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from chainer2torch.project import candidates, files, hidden, ignored, notebooks, outward, transaction
+from chainer2torch.project import candidates, files, hidden, ignored, notebooks, outward, submodules, transaction
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
 from chainer2torch.project.file_rows import row_of, row_of_requirements
@@ -50,6 +50,7 @@ class Project:
         notes += hidden.notes(tree.show(path) for tree in self.trees for path in tree.hidden)
         for tree in self.trees:
             notes += outward.notes(tree.base, tree.shown, tree.entries) if tree.place else []
+            notes += submodules.notes(tree.base, tree.shown) if tree.place else []
         problems = sorted(self.problems, key=lambda problem: (problem.path, problem.line or 0))
         trainer = next((tree.trainer for tree in self.trees), "")
         return Report(rows, problems, migrated, notes=notes, trainer=trainer)

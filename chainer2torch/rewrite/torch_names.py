@@ -167,11 +167,11 @@ class Names:
         return None
 
     def forget_unsaid(self, module: cst.Module, others: Iterable[str]) -> None:
-        """Leaves out modules of the standard library whose name was spelled for a part that then took another form.
+        """Leaves out the helpers, and modules of Python, whose name was spelled for a part that then took another form.
 
         ``others`` are texts that belong to the file as well.
         """
-        own = [name for name in self.needed if name.split(".")[0] in sys.stdlib_module_names]
+        own = [n for n in self.needed if n == "compat" or n.split(".")[0] in sys.stdlib_module_names]
         texts = [module.code, *others] if own else []
         for name in own:
             said = re.compile(rf"\b{re.escape(self.needed[name])}\b")

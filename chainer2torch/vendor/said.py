@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings
+from chainer2torch.vendor.said_in_training import OF_TRAINING, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
@@ -17,7 +18,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = ("getattr", "setattr", "hasattr", "delattr", "attrgetter", "vars")
 _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # they get names as values
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
-OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an array module is NumPy, or another one
 VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array module may give a view of its argument
@@ -52,7 +52,7 @@ _OF_TWO = frozenset(
 _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 # what a text that is no Python may say
-_UNREADABLE = {WITH, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED}
+_UNREADABLE = {WITH, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED, *OF_TRAINING}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -64,7 +64,6 @@ _LITERALS = (
     ast.SetComp,
     ast.Tuple,
 )
-_LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -122,8 +121,8 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
             found.add(node.name)
-    if own and _gives_options(nodes):
-        found.add(OPTIONS_GIVEN)
+    if own:
+        found.update(of_training(nodes))
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
@@ -146,14 +145,14 @@ def _is_of_optimizer(name: str) -> bool:
 def _chain(node: ast.expr) -> Iterator[str]:
     """The names in ``a.b(...).c[...]``."""
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-        yield _last(node)
+        yield last(node)
         node = node.func if isinstance(node, ast.Call) else node.value
-    yield _last(node)
+    yield last(node)
 
 
 def _may_pad_examples(call: ast.Call) -> bool:
     """Whether a call may hand ``padding`` to a converter: not that of a convolution or a pooling."""
-    name = _last(call.func).lower()
+    name = last(call.func).lower()
     named = {keyword.arg for keyword in call.keywords}
     if any(part in name for part in ("concat", "convert", "collate", "partial")):
         return (
@@ -174,10 +173,10 @@ def _module_names(nodes: list[ast.AST]) -> frozenset[str]:
     before = -1
     while before < len(found):
         before = len(found)
-        found.update(_last(target) for target, value in pairs if _is_module(value, found))
+        found.update(last(target) for target, value in pairs if _is_module(value, found))
         for call in calls:
             found.update(k.arg for k in call.keywords if k.arg and _is_module(k.value, found))
-            taken = functions.get(_last(call.func))
+            taken = functions.get(last(call.func))
             names = [] if taken is None else [arg.arg for arg in (*taken.posonlyargs, *taken.args)]
             names = names[isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]) :]
             found.update(name for name, value in zip(names, call.args, strict=False) if _is_module(value, found))
@@ -193,7 +192,7 @@ def _may_compare_modules(node: ast.Compare, modules: Collection[str]) -> bool:
 
 def _is_module(node: ast.expr, modules: Collection[str]) -> bool:
     """Whether an expression may be an array module: what gives one, or something that is named as they are named."""
-    name = _last(node.func if isinstance(node, ast.Call) else node)
+    name = last(node.func if isinstance(node, ast.Call) else node)
     if isinstance(node, ast.Call) and name in _GIVE_MODULES:
         return True
     return name in _ARRAY_MODULES or name in modules or "xp" in name or "module" in name
@@ -207,7 +206,7 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
     spread = None in named or any(isinstance(arg, ast.Starred) for arg in call.args)
     if function.attr in _VIEWS and of_module:
         yield VIEWS_OF_MODULES
-    if _last(base) == "random" and function.attr != "randint" and ("dtype" in named or spread):
+    if last(base) == "random" and function.attr != "randint" and ("dtype" in named or spread):
         yield DRAWN_AS
     positions = 1 if function.attr in _OF_ONE else 2
     counted = function.attr in _OF_ONE or function.attr in _OF_TWO  # one argument more is the result, whatever the base
@@ -215,35 +214,6 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
         yield WRITTEN
     elif len(call.args) > positions and (counted or function.attr not in _OF_MORE and of_module):
         yield WRITTEN
-
-
-def _gives_options(nodes: list[ast.AST]) -> bool:
-    """Whether an updater or an evaluator gets more than four arguments by position, or what is in a list."""
-    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
-    derived = {node.name for node in classes if any(map(_is_of_training, map(_last, node.bases)))}
-    names: set[str] = set()
-    layers: set[int] = set()
-    for cls in classes:
-        if cls.bases and all(_last(base).endswith(_LAYERS) or _last(base) in names for base in cls.bases):
-            names.add(cls.name)  # layers and datasets: their ``__init__`` is no updater's
-            layers.update(map(id, nodes_of(cls)))
-    for node in nodes:
-        if isinstance(node, ast.Call) and node.args:
-            name, is_long = _last(node.func), len(node.args) > 4
-            if is_long and name == "__init__" and id(node) not in layers:
-                return True
-            if is_long or any(isinstance(item, ast.Starred) for item in node.args):
-                if name in derived or _is_of_training(name):
-                    return True
-    return False
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_of_training(name: str) -> bool:
-    return any(word in name.lower() for word in ("updater", "evaluator"))
 
 
 def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]) -> set[str]:

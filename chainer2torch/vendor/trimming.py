@@ -15,6 +15,7 @@ from pathlib import Path
 
 from chainer2torch.vendor.optional_parts import cut, is_said, marked, rows_of
 from chainer2torch.vendor.rooms import Definition, Room
+from chainer2torch.vendor.said_in_training import TRAINING_SAVED
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,6 +27,9 @@ _Method = ast.FunctionDef | ast.AsyncFunctionDef
 _SAVING = frozenset({"state_dict", "load_state_dict", "_load_from_state_dict", "_save_to_state_dict"})
 _ABOUT_SAVING = frozenset({"serialize", "serializers", "state_dict", "load_state_dict", "pickle", "resume"})
 _PARTS_ABOUT_SAVING = ("snapshot", "npz", "hdf5", "checkpoint")
+# what a program says that saves or resumes a whole training: more than the weights of a model
+_ABOUT_WHOLE = frozenset({TRAINING_SAVED, "snapshot", "resume", "autoload", "serialize", "pickle"})
+_PARTS_OF_WHOLE = frozenset({"Batches", "Updater", "SerialIterator", "MultiprocessIterator", "_Epochs"})
 _Home = tuple[Room, Definition]
 _Uses = Callable[[Room, Definition], Iterable[_Home]]
 
@@ -74,6 +78,13 @@ def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.
     """The parts of a definition that may go: methods, and what is marked."""
     yield from (part for part, names in _marked(definition) if not is_said(names, live))
     yield from (method for method in _called_by_name(definition) if method.name not in live)
+    if _PARTS_OF_WHOLE.intersection(definition.names) and not _saves_whole(live):
+        yield from (method for method in _called_by_name(definition) if method.name in _SAVING & live)
+
+
+def _saves_whole(said: Iterable[str]) -> bool:
+    """Whether a program may save or resume a training: updaters and iterators are asked for their states only then."""
+    return any(word in _ABOUT_WHOLE or "checkpoint" in word for word in said)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""chainer.functions.array: the rows' examples, and the helpers over shapes, options and errors."""
+"""chainer.functions.array: the helpers over shapes, options and errors."""
 
 import chainer.functions as F
 import numpy as np
@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 
 from chainer2torch.compat.functions import arrays, image_functions, windows
 from tests.support.differential import check, check_raises
-from tests.support.row_examples import examples, load_rows, prove
 
-_ROWS = load_rows("functions/array")
 _RENAMED = {"repeat": "repeat_elements"}
 _QUICK = settings(max_examples=60, deadline=None)
-
-
-@pytest.mark.parametrize("name, index, variant", examples(_ROWS))
-def test_example(name, index, variant):
-    prove(_ROWS, name, index, variant)
 
 
 def _same(name, *args, inputs, room=arrays, **kwargs):

@@ -1,4 +1,4 @@
-"""chainer.functions.connection: the rows' examples, and searches over sizes, strides, pads, dilation and groups."""
+"""chainer.functions.connection: searches over sizes, strides, pads, dilation and groups."""
 
 import chainer.functions as F
 import numpy as np
@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 from chainer2torch.compat.functions import connections, convolutions
 from chainer2torch.compat.functions.windows import get_conv_outsize, get_deconv_outsize
 from tests.support.differential import check, check_raises
-from tests.support.row_examples import examples, load_rows, prove
 
-_ROWS = load_rows("functions/connection")
 _OURS = {**vars(convolutions), **vars(connections)}
-
-
-@pytest.mark.parametrize("name, index, variant", examples(_ROWS))
-def test_example(name, index, variant):
-    prove(_ROWS, name, index, variant)
 
 
 def _both(name, *args, **kwargs):

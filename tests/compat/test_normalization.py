@@ -1,4 +1,4 @@
-"""chainer.functions.normalization: the rows' examples, running statistics, and the cases where torch differs."""
+"""chainer.functions.normalization: running statistics, and the cases where torch differs."""
 
 import chainer
 import chainer.functions as F
@@ -10,14 +10,6 @@ from hypothesis import strategies as st
 
 from chainer2torch.compat.functions import normalization
 from tests.support.differential import check, check_raises
-from tests.support.row_examples import examples, load_rows, prove
-
-_ROWS = load_rows("functions/normalization")
-
-
-@pytest.mark.parametrize("name, index, variant", examples(_ROWS))
-def test_example(name, index, variant):
-    prove({**load_rows("functions/array"), **load_rows("variable"), **_ROWS}, name, index, variant)
 
 
 def _both(name, *args, **kwargs):

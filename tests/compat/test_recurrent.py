@@ -1,4 +1,4 @@
-"""chainer.functions.rnn: the rows' examples, sequences of different lengths, and dropout with the same masks."""
+"""chainer.functions.rnn: sequences of different lengths, and dropout with the same masks."""
 
 import chainer
 import chainer.functions as F
@@ -10,15 +10,8 @@ from chainer.functions.rnn import n_step_rnn as chainers
 from chainer2torch.compat.variable import modes
 from chainer2torch.compat.functions import recurrent
 from tests.support.differential import check, check_raises
-from tests.support.row_examples import examples, load_rows, prove
 
-_ROWS = load_rows("functions/rnn")
 _KINDS = {"lstm": 4, "gru": 3, "rnn": 1}
-
-
-@pytest.mark.parametrize("name, index, variant", examples(_ROWS))
-def test_example(name, index, variant):
-    prove(_ROWS, name, index, variant)
 
 
 @pytest.mark.parametrize(

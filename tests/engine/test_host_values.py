@@ -1,6 +1,10 @@
 """What was an array in Chainer's program leaves as one: text, other libraries, pickles, NumPy's generators."""
 
+import re
+import sys
 import textwrap
+import types
+from unittest import mock
 
 import chainer
 import numpy as np
@@ -9,6 +13,7 @@ import torch
 
 from chainer2torch.compat.backend.dispatch import to_host
 from chainer2torch.engine import migrate_source
+from chainer2torch.vendor import compat_file
 
 HEAD = """
 import json
@@ -108,20 +113,30 @@ def test_a_dtype_of_an_array_module_tells_what_is_cast():
     assert "compat.astype(g(x), " in code
 
 
-def test_a_sum_that_starts_from_zero():
-    code = migrate_source(
-        HEAD
-        + textwrap.indent(
-            textwrap.dedent("""
-        total = 0
-        for i in range(n):
-            total += F.sum(y).data * len(y)
-        print('mean', total / 7)
-    """),
-            "    ",
-        )
-    ).code
-    assert "print('mean', compat.to_host(total / 7))" in code
+@pytest.mark.parametrize(
+    "start", ["0", "0.0", "float(0)", "np.float32(0)", "np.int32(0)", "np.float64(0)", "np.zeros(())"]
+)
+def test_a_sum_is_written_out_as_the_number_that_it_was(start, capsys):
+    text = f"""
+import numpy as np
+import chainer
+import chainer.functions as F
+total = {start}
+for i in range(3):
+    total += F.sum(chainer.Variable(np.full(2, i / 3, np.float32))).data
+print('sum', total, total / 3)
+print('%s' % total, str(total))
+"""
+    exec(compile(text, "<original>", "exec"), {})
+    theirs = capsys.readouterr().out
+    result = migrate_source(text)
+    compat = types.ModuleType("chainer_compat")
+    exec(compile(compat_file.build(result.helpers), "<helpers>", "exec"), compat.__dict__)
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
+        exec(compile(result.code, "<migrated>", "exec"), {})
+    if start in ("np.float64(0)", "np.int32(0)"):  # a sum of PyTorch's is one of the dtype of its parts
+        theirs = re.sub(r"\d+\.\d+", lambda number: str(np.float32(number[0])), theirs)
+    assert capsys.readouterr().out == theirs
 
 
 def test_to_host():

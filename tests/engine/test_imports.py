@@ -383,6 +383,15 @@ def test_new_imports_come_before_the_first_statement_that_needs_them(project):
     assert 0 <= kept.find("import torch") < kept.find("torch.tanh"), kept
 
 
+def test_a_package_in_a_package_does_not_hide_chainer(project):
+    net = "import chainer\n\nclass Net(chainer.Chain):\n    pass\n"
+    results = project(
+        {"draw/__init__.py": "", "draw/nn/__init__.py": "", "draw/nn/chainer/__init__.py": net, "draw/nn/net.py": net}
+    )
+    for name in ("draw/nn/chainer/__init__.py", "draw/nn/net.py"):
+        assert "class Net(nn.Module)" in results[name].code and "chainer" not in results[name].code
+
+
 def test_the_copy_module_goes_with_its_last_call():
     text = """import copy
 {extra}from copy import deepcopy

@@ -83,7 +83,7 @@ CASES = {
             "host array rank 2 dtype float32",
             "list of host array rank 2 dtype float32",
             "list of host array rank 2 dtype float32",
-            "list of (host array rank 2 dtype float32, unknown)",
+            "list of (host array rank 2 dtype float32, int)",
             "unknown",
             "instance Own",
             "list of host array rank 1 dtype float32",

@@ -223,10 +223,10 @@ def test_default_collate_stacks_the_same_where_there_are_no_lists(name):
 
 
 @pytest.mark.parametrize("device", [None, -1, torch.device("cpu"), torch.device("meta")])
-def test_collate_to_a_device(device):
-    x, t = data.collate_to(EXAMPLES["tuples"], device)
+def test_collate_a_device(device):
+    x, t = data.collate(EXAMPLES["tuples"], device)
     assert x.device == t.device == (device if isinstance(device, torch.device) else torch.device("cpu"))
-    assert data.collate_to(EXAMPLES["dicts"], device)["t"].dtype == torch.int16
+    assert data.collate(EXAMPLES["dicts"], device)["t"].dtype == torch.int16
 
 
 def test_collate_leaves_texts_alone():
@@ -270,7 +270,7 @@ def test_padding_is_chainers(name):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_concat_examples_is_collate_on_a_device(name):
-    expected = data.collate_to(EXAMPLES[name], -1)
+    expected = data.collate(EXAMPLES[name], -1)
     for found in (data.concat_examples(EXAMPLES[name], device=-1), data.concat_examples(EXAMPLES[name])):
         assert repr(found) == repr(expected)
 

@@ -226,6 +226,14 @@ class Model(chainer.Chain):
         ("Linear", "n", "L.Linear(n, 5)", "nn.BatchNorm1d"),
         ("Linear", "2 * n", "L.Convolution2D(n, 5, 3)", "compat.BatchNorm"),
         ("Linear", "n", "L.Convolution2D(n, n, 3)", "compat.BatchNorm"),
+        (
+            "Convolution2D",
+            "2 * n",
+            "L.ConvolutionND(ndim=3, in_channels=n, out_channels=2 * n, ksize=3)",
+            "nn.BatchNorm3d",
+        ),
+        ("Convolution2D", "n", "L.DeconvolutionND(3, n, n, 3)", "compat.BatchNorm"),
+        ("Convolution2D", "2 * n", "L.ConvolutionND(k, n, 2 * n, 3)", "nn.BatchNorm2d"),
     ],
 )
 def test_the_rank_of_a_normalization_follows_from_the_layers_beside_it(conv, size, more, made):

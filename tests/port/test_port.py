@@ -57,6 +57,13 @@ def port(*arguments, status):
     return result.output
 
 
+def test_a_submodule_that_is_not_checked_out_is_the_first_thing_to_do(project):
+    (project / ".gitmodules").write_text('[submodule "tools"]\n\tpath = tools\n\turl = x\n')
+    said = port(status=1)
+    assert "1 git submodule not checked out" in said
+    assert "1. tools: check out this git submodule" in said
+
+
 def test_ten_lines_say_where_it_stands_and_what_is_next(project, tmp_path):
     lines = port("--no-verify", status=1).splitlines()
     assert len(lines) <= 10

@@ -532,6 +532,21 @@ def test_links_out_of_the_folder_are_named(tmp_path):
     assert os.readlink(tmp_path / "out/data") == "/data/set"
 
 
+def test_submodules_that_are_not_checked_out_are_named(tmp_path):
+    src = tree(tmp_path / "src", a_py=OLD, **{"there/b.py": OLD})
+    (src / ".gitmodules").write_text(
+        '[submodule "there"]\n\tpath = there\n\turl = x\n[submodule "tools"]\n\tpath = lib/tools\n\turl = y\n'
+    )
+    (note,) = run(src).report(True).notes
+    assert note.startswith("1 git submodule is not checked out") and note.endswith(": " + str(src / "lib/tools"))
+    (src / "lib/tools").mkdir(parents=True)
+    assert run(src).report(True).notes == [note]
+    (src / "lib/tools/c.py").write_bytes(OLD)
+    assert run(src).report(True).notes == []
+    (src / ".gitmodules").write_bytes(b"[submodule\n\xff")
+    assert run(src).report(True).notes == []
+
+
 def test_named_files_see_what_they_import(tmp_path):
     src = tree(
         tmp_path / "src",

@@ -1,6 +1,7 @@
 """Models of a folder of scripts are imported as its scripts import them: with what stands beside them."""
 
 import argparse
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -81,4 +82,10 @@ def test_a_module_sees_the_folders_around_its_packages(tmp_path, monkeypatch):
     pack = str(tmp_path / "code" / "pack")  # a package whose scripts import each other by their own names
     assert roots.enter("code.pack.net", "code/pack") and sys.path[:3] == [code, pack, tree]
     (tmp_path / "code" / "pack" / "chainer_compat.py").write_text("", encoding="utf-8")
+    (tmp_path / "top" / "inner").mkdir(parents=True)  # a folder without __init__.py goes with the package around it
+    for name in ("top/__init__.py", "top/inner/net.py", "top/net.py"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    for module in ("top.inner.net", "code.train", "top.inner.net", "top.net"):
+        roots.enter(module)
+        assert importlib.import_module(module).__name__ == module
     assert (helpers_root(tmp_path, "code.pack.net"), helpers_root(tmp_path, "net")) == ("code/pack", "")

@@ -91,6 +91,24 @@ class Holder(chainer.Chain):
         return F.softmax_cross_entropy(self.predictor(x), t)
 
 
+class Heavy(chainer.Chain):
+    def __init__(self, scale):
+        super().__init__(a=L.Convolution2D(1024, 1024, 3, pad=1), b=L.Convolution2D(1024, 8, 1))
+        self.scale = scale
+
+    def forward(self, x):
+        return self.b(self.a(x)) * self.scale
+
+
+class Uneven(chainer.Chain):
+    def __init__(self):
+        super().__init__(conv=L.Convolution2D(4, 4, 3, stride=2))
+
+    def forward(self, x):
+        '''branches without padding that a map of even sides does not fit'''
+        return F.concat([self.conv(x), F.max_pooling_2d(x, 3, 2)])
+
+
 class Trees(chainer.Chain):
     def __init__(self):
         super().__init__(fc=L.Linear(3, 2))
@@ -129,6 +147,8 @@ def report(tmp_path_factory):
         # the project itself makes it so, and Chainer says how many channels it wants
         ("net:Stack", "found by trying: Stack(5, 3) of f32[4,5,32,32]"),
         ("net:Holder", "found by trying: Holder(L.Linear(8, 8), 10) of f32[4,8], i32[4]<2"),
+        ("net:Heavy", "found by trying: Heavy(1.0) of f32[4,1024,8,8]"),  # it would run thirty times as large
+        ("net:Uneven", "found by trying: Uneven() of f32[4,4,33,33]"),
         ("net:Sentences", "found by trying: Sentences(2, 8, 8) of ['i32[4]<5', 'i32[6]<5', 'i32[4]<5']"),
     ],
 )

@@ -22,6 +22,7 @@ _KNOWN_CALLERS = (
     "chainer.optimizers",
     SEQUENTIAL,
 )
+_NAMED_LINKS = ("chainer.Chain", "chainer.FunctionSet")  # what they are made of is called by its name: `model.fc(x)`
 _OBSERVE, _TRAINER = "chainer.training.extensions.observe_value", "chainer.training.Trainer"
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
@@ -30,7 +31,7 @@ def constructed(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> No
     """An object of Chainer's was made: what it will call is fed."""
     data.connected(interpreter, cls, made)
     # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
-    known = cls.startswith(_KNOWN_CALLERS)
+    known = cls.startswith(_KNOWN_CALLERS) or cls in _NAMED_LINKS
     for name, kind in made.items():
         if _INITIALIZER.fullmatch(name) and isinstance(kind, (Func, Inst)):
             interpreter.call(kind, [parse_spec("device")], {}, None)

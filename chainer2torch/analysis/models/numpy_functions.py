@@ -126,7 +126,7 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         return array_method(HostArray(first.rank, first.dtype), method, args[1:], keywords)
     if (scalar := dtype_of(Ref(f"numpy.{name}"))) is not None and len(args) == 1:  # `np.float32(x)`
         several = isinstance(first, (HostArray, Tensor)) and first.rank != 0 or isinstance(first, (Lst, Tup))
-        return convert(first, scalar) if several else UNKNOWN
+        return convert(first, scalar) if several else _numpy_number(first, scalar)
     elementwise = _elementwise(name, args)
     if elementwise is not None:
         # `np.exp(x, out=y)` is y, of whatever shape and dtype that is
@@ -215,6 +215,12 @@ def convert(value: Kind, dtype: str | None, guess: bool = True) -> Kind:
     if scalar_type(element) is not None:
         return HostArray(rank, dtype or (_OF_NUMBERS.get(scalar_type(_number_in(value)) or "") if guess else None))
     return HostArray(None, dtype)
+
+
+def _numpy_number(value: Kind, dtype: str) -> Kind:
+    """``np.float32(0)`` of a plain number counts as such a number does: sums begin with it."""
+    family = dtype.rstrip("0123456789").lstrip("u")
+    return Scalar(family) if scalar_type(value) in _OF_NUMBERS and family in _OF_NUMBERS else UNKNOWN
 
 
 _OF_NUMBERS = {"float": "float64", "int": "int64", "bool": "bool"}

@@ -1,8 +1,8 @@
 """Graphs that outlive a step: PyTorch frees a graph in ``backward`` and refuses one whose weights have changed since.
 
 Chainer does neither, so that the loss of a generator may go through a discriminator that was updated a line before. A
-function in which a graph through a model is made before an update of this model, and goes backward after it, steps
-under such graphs.
+function (or file) in which a graph through a model is made before an update of this model, and goes backward after it,
+steps under such graphs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ _CUTS = frozenset({"unchain_backward", "unchain"})
 Graph = Mapping[str, int]  # the models that a graph goes through, and how many updates they had seen
 
 
-def crossed(analysis: Analysis, function: FuncInfo) -> frozenset[str]:
-    """The optimizers, as a function writes them, after whose update a graph from before it goes backward."""
-    if isinstance(function.node, ast.Lambda):
-        return frozenset()
-    walk = _Walk(analysis, function.node)
-    for statement in _statements(function.node.body):
+def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module) -> frozenset[str]:
+    """The optimizers, as a function or file writes them, after whose update a graph from before it goes backward."""
+    walk = _Walk(analysis, code)
+    for statement in _statements(code.body):
         walk.take(statement)
     return frozenset(walk.crossed)
 

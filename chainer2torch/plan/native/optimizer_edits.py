@@ -356,10 +356,11 @@ class _Writer:
         decisions.edit(statement, ReplaceStatement(start, "\n".join(template), operands))
 
     def _crossed(self, use: Use) -> frozenset[str]:
-        """The optimizers whose steps a graph outlives in the function of a use, as that of a generator in a GAN."""
-        analysis, function = self.context.analysis, places.function_of(self.context, use.node)
-        info = analysis.functions.get(function) if function is not None else None
-        return frozenset() if info is None else graph_crossings.crossed(analysis, info)
+        """The optimizers whose steps a graph outlives in the code around a use, as that of a generator in a GAN."""
+        around = places.function_of(self.context, use.node) or self.context.source.tree
+        if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            return frozenset()
+        return graph_crossings.crossed(self.context.analysis, around)
 
     def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
         """The lines that compute a loss and its gradients."""

@@ -13,6 +13,7 @@ from chainer2torch.plan.match import UNDECIDED, Question, constant, constants_of
 from chainer2torch.plan.parts import starred
 from chainer2torch.plan.questions.choice import Choice, choose_case, keeps_spelling, lost_arguments
 from chainer2torch.plan.parts.super_receivers import instance_behind
+from chainer2torch.plan.questions.device_specs import with_devices
 from chainer2torch.plan.questions.reading import read
 from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
@@ -113,7 +114,7 @@ def _replacement(context: Context, call: ast.Call, choice: Choice, template: str
         operands["self"] = held
     if question.on_device and (receiver := given.get("self")) is not None:
         operands["self"] = context.operand(module_in(receiver))
-    template = _with_dtypes(template, question)
+    template = with_devices(context, _with_dtypes(template, question), given)
     constants = {}
     for text in constants_of(template):
         value = constant(text, question)

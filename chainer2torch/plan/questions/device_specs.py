@@ -3,22 +3,81 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Mapping
 
-from chainer2torch.analysis.kinds import options, scalar_type
+from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, options, scalar_type
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.flows import references
+from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.paths import is_path
 
 _ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _HELPER = "native.get_device({})"
+_MADE = re.compile(r"(native\.get_device\((\w+)\))")
+_OR_NONE = re.compile(r"((DEVICE|HANDED)\((\w+)\))")
+_DEVICE = "chainer.backend.Device"
 
 
 def device_of_number(context: Context, spec: ast.expr, name: str) -> str:
     """The template of the device of a spec, which the template calls ``name``; a helper where it may be no number."""
+    kind = context.kind(spec)
+    if isinstance(kind, Const) and isinstance(kind.value, int) and not is_path(spec):
+        return f"torch.device('cuda', {name})" if kind.value >= 0 else "torch.device('cpu')"
+    if _is_device(context, kind):
+        return name
     if not is_path(spec) or not is_number(context, spec):
         return _HELPER.format(name)
     if is_gpu(context, spec):
         return f"torch.device('cuda', {name})"
     return f"torch.device('cuda', {name}) if {name} >= 0 else torch.device('cpu')"
+
+
+def device_or_none(context: Context, spec: ast.expr, name: str) -> str:
+    """The template of the device of a spec that may be None, which stays: what is there is not moved."""
+    if context.kind(spec) == NONE or _is_none(spec):
+        return name
+    made = device_of_number(context, spec, name)
+    return f"None if {name} is None else {made}" if made != name and may_be_none(context, spec) else made
+
+
+def with_devices(context: Context, template: str, given: Mapping[str, ast.expr]) -> str:
+    """A template with its devices: ``DEVICE(device)``, and ``native.get_device(device)`` where that is a number.
+
+    ``HANDED(device)`` is a device, too, but for the parameter of a converter, which updaters give a torch.device.
+    """
+    for text, macro, name in _OR_NONE.findall(template):
+        spec = given.get(name)
+        stays = spec is None or macro == "HANDED" and _is_of_converter(context, spec)
+        made = name if spec is None or stays else device_or_none(context, spec, name)
+        template = template.replace(text, made)
+    for text, name in _MADE.findall(template):
+        if name in given and not may_be_none(context, given[name]):
+            template = template.replace(text, device_of_number(context, given[name], name))
+    return template
+
+
+def _is_of_converter(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a parameter of a function that goes on as a value: who calls it is not seen."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    if not isinstance(node, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return False
+    a = function.args
+    if node.id not in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}:
+        return False
+    info = context.analysis.functions.get(function)
+    if info is None or isinstance(function, ast.Lambda):
+        return True
+    calls = [isinstance(p, ast.Call) and p.func is reference for p, reference in references(context, info)]
+    return not calls or not all(calls)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_device(context: Context, kind: Kind) -> bool:
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, _DEVICE) for k in options(kind))
 
 
 def is_number(context: Context, node: ast.expr) -> bool:
@@ -73,4 +132,4 @@ def _is_inside(context: Context, node: ast.expr, outer: ast.If | ast.IfExp) -> b
     return any(part is node or part in context.source.ancestors(node) for part in body)
 
 
-__all__ = ["device_of_number", "is_gpu", "is_number"]
+__all__ = ["device_of_number", "device_or_none", "is_gpu", "is_number", "with_devices"]

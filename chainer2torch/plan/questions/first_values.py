@@ -22,6 +22,7 @@ _INITIALIZER = "chainer.Initializer"
 _INITIALIZED = "native.initialized("
 OWN = "native.init_weights"
 """How templates call the function of the project's own that fills a layer (own_first_values.py)."""
+_SCALED = "native.lecun_normal_"
 _LAYERS = re.compile(r"(torch\.nn\.(Lazy)?(Linear|Conv)|native\.(Linear|LazyLinear|linear|conv|conv_transpose)\()")
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
@@ -73,6 +74,8 @@ def first_values(
             return _without(template, tree, stated, computed), FirstValues()
         given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
         function = parsed(OWN) if has_weight_and_bias(layer) else tree.func
+        if has_weight_and_bias(layer):
+            given_here = [ast.keyword(*as_argument(str(keyword.arg), keyword.value)) for keyword in given_here]
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
     plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
     return layer, FirstValues(stated, computed, not plain)
@@ -81,6 +84,19 @@ def first_values(
 def has_weight_and_bias(template: str) -> bool:
     """Whether a template makes a linear layer or a convolution, which the function of the project's own can fill."""
     return _LAYERS.match(template) is not None
+
+
+def scale_of(value: ast.expr) -> ast.expr | None:
+    """What a row multiplies Chainer's first weights with: the ``s`` of ``partial(native.lecun_normal_, scale=s)``."""
+    if isinstance(value, ast.Call) and value.args and ast.unparse(value.args[0]) == _SCALED:
+        return value.keywords[0].value
+    return None
+
+
+def as_argument(name: str, value: ast.expr) -> tuple[str, ast.expr]:
+    """How a first value is handed to the project's own function: a scale of the weights has a name of its own."""
+    scale = scale_of(value)
+    return (name, value) if scale is None else ("scale", scale)
 
 
 def is_nothing(value: ast.expr) -> bool:
@@ -169,4 +185,13 @@ def _is_changed(node: ast.Subscript | ast.Attribute, names: set[str], attributes
     return not (isinstance(node, ast.Attribute) and node.value is root) or node.attr in attributes
 
 
-__all__ = ["OWN", "FirstValues", "first_values", "has_weight_and_bias", "is_nothing", "is_number"]
+__all__ = [
+    "OWN",
+    "FirstValues",
+    "as_argument",
+    "first_values",
+    "has_weight_and_bias",
+    "is_nothing",
+    "is_number",
+    "scale_of",
+]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Tensor, options
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.reading import library_module
+from chainer2torch.plan.questions.reading import library_module, read
 from chainer2torch.rules.signature import BindError
 
 _LINEAR = "chainer.links.Linear"
@@ -39,10 +39,14 @@ def flattens(context: Context, site: int) -> bool:
 
 
 def _fits(context: Context, maker: ast.Call) -> bool:
-    signature = context.rules.rows[_LINEAR].signature
+    row = context.rules.rows[_LINEAR]
+    signature = row.signature
     if any(library_module(context, value) for value in (*maker.args, *(k.value for k in maker.keywords))):
         return False
     try:
+        if context.choices.style == "native":
+            reading = read(context, maker, row, None)  # of this version, or of version 1
+            return not reading.doubt and not reading.bound.starred
         return signature is None or signature.bind(maker.args, maker.keywords) is not None
     except BindError:
         return False

@@ -16,7 +16,14 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
-from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias, is_nothing, is_number
+from chainer2torch.plan.questions.first_values import (
+    OWN,
+    as_argument,
+    has_weight_and_bias,
+    is_nothing,
+    is_number,
+    scale_of,
+)
 from chainer2torch.plan.questions.layers import filler, needs_first_values
 
 Layer = tuple[ast.Call, str]
@@ -118,7 +125,8 @@ def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -
     """The statement that hands the values to the helper, which knows what to do when the layer has its shape."""
     given = choice.question.bound.given
     values = {name: _operand(context, value, operands) for name, value in choice.values.given.items()}
-    for name, value in choice.values.computed.items():
+    for parameter, computed in choice.values.computed.items():
+        name, value = as_argument(parameter, computed)
         named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
         names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
         values[name] = _renamed(value, names)
@@ -156,9 +164,10 @@ def _line(context: Context, parameter: str, value: ast.expr, operands: dict[str,
         return f"torch.nn.init.constant_({parameter}, {_operand(context, value, operands)})"
     made = context.ask(chosen, value) if isinstance(value, ast.Call) else None
     tree = parsed(made.template) if made is not None and made.template is not None else None
-    if made is not None and tree is not None and _is_partial(tree):
+    if made is not None and tree is not None and (_is_partial(tree) or isinstance(tree, ast.Lambda)):
         given = made.question.bound.given
-        if all(n.id in given or n.id in _ROOTS for n in ast.walk(tree) if isinstance(n, ast.Name)):
+        known = {*given, *_ROOTS, *_taken(tree)}
+        if all(n.id in known for n in ast.walk(tree) if isinstance(n, ast.Name)):
             return _computed(context, parameter, tree, given, operands)
     if made is not None and (made.template or "").startswith("torch.nn.init."):
         return f"{made.template}({parameter})"
@@ -174,7 +183,15 @@ def _computed(
     if is_number(value):
         return _line(context, parameter, value, operands)
     names = {n.id: n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    taken = _taken(value)
     names.update({name: _operand(context, given[name], operands) for name in names if name in given})
+    if isinstance(value, ast.Lambda):
+        return _renamed(value.body, names | dict.fromkeys(taken, parameter))
+    scale = scale_of(value)
+    if scale is not None:
+        root = ast.parse(f"{parameter.replace('{}', '_layer')}[0].numel() ** 0.5", mode="eval").body
+        std = _renamed(ast.BinOp(scale, ast.Div(), root), names).replace("_layer", "{}")
+        return f"torch.nn.init.normal_({parameter}, std={std})"
     if isinstance(value, ast.Call) and _is_partial(value):
         rest = ", ".join(f"{k.arg}={_renamed(k.value, names)}" for k in value.keywords)
         return f"{ast.unparse(value.args[0])}({parameter}, {rest})"
@@ -183,6 +200,11 @@ def _computed(
 
 def _is_partial(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Call) and ast.unparse(tree.func) == "functools.partial"
+
+
+def _taken(tree: ast.expr) -> list[str]:
+    """The names of the arguments that a function of a row takes."""
+    return [a.arg for a in tree.args.args] if isinstance(tree, ast.Lambda) else []
 
 
 def _operand(context: Context, node: ast.expr, operands: dict[str, Operand]) -> str:

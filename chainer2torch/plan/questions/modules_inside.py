@@ -15,6 +15,7 @@ from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.train_flags import asks, module_flag
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
     aliases_in,
@@ -25,6 +26,7 @@ from chainer2torch.plan.questions.paths import (
     loops_in,
     root_name,
     stored_names,
+    taken_from,
     values_in,
 )
 
@@ -125,6 +127,19 @@ class ModulesInside:
             for node in nodes_of(part):
                 if isinstance(node, ast.Call):
                     self._call(node, translate, loops)
+                elif isinstance(node, (ast.Name, ast.Attribute)):
+                    self._asking(node, translate)
+
+    def _asking(self, node: ast.Name | ast.Attribute, translate: _Translate) -> None:
+        """A function such as dropout runs in no module of its own: it asks the one whose method calls it."""
+        analysis = self._context.analysis
+        if not any(isinstance(kind, Ref) and asks(analysis, kind.name) for kind in options(analysis.kind(node))):
+            return
+        place = module_flag(analysis, self._context.source, node)
+        text = translate(ast.Name(place.split(".")[0], ast.Load())) if isinstance(place, str) else None
+        if text:
+            self._found[text] = None
+            self._sure = True
 
     def _call(self, node: ast.Call, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         for part in (node.func, *node.args, *(k.value for k in node.keywords)):
@@ -232,6 +247,7 @@ class ModulesInside:
             passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
         passed.update((name, translate(e) if is_path(e) else None) for name, e in zip(names, call.args))
         passed.update((k.arg, translate(k.value) if is_path(k.value) else None) for k in call.keywords if k.arg)
+        own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
         local = stored_names(info.node) - set(passed)
         aliases = aliases_in(info.node)
         shares_scope = info.module is self._context.module and (
@@ -244,6 +260,8 @@ class ModulesInside:
             if root in passed:
                 start = passed[root]
                 return start + ast.unparse(expression)[len(root) :] if start else start
+            if root in own:
+                return _COVERED  # `for layer in enumerate(self.layers)`: a part of a module that is named
             visible = root not in local and shares_scope and root not in self._assigned
             return ast.unparse(expression) if visible else None
 

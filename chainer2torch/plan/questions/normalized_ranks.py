@@ -14,6 +14,7 @@ from chainer2torch.plan.context import Context
 
 _NORMALIZATION = "chainer.links.BatchNormalization"
 _LINEAR = "chainer.links.Linear"
+_OF_ANY_RANK = frozenset({"chainer.links.ConvolutionND", "chainer.links.DeconvolutionND"})
 _SIZES = ("size", "out_channels", "out_size")
 _RANKS = MappingProxyType(
     {
@@ -72,9 +73,19 @@ def _rank_of(layers: Sequence[_Layer], size: str, place: int) -> int | None:
 
 def _layers(context: Context, scope: ast.AST) -> Iterator[_Layer]:
     for node in ast.walk(scope):
-        name = context.reference(node.func) if isinstance(node, ast.Call) else None
-        if isinstance(node, ast.Call) and name is not None and name in _RANKS:
-            yield _Layer(_RANKS[name], context.source.start(node), _output(node, 1), frozenset(_given(node)))
+        if not isinstance(node, ast.Call) or (name := context.reference(node.func)) is None:
+            continue
+        place = context.source.start(node)
+        if name in _RANKS:
+            yield _Layer(_RANKS[name], place, _output(node, 1), frozenset(_given(node)))
+        elif name in _OF_ANY_RANK and (axes := _axes(node)) is not None:
+            yield _Layer(axes + 2, place, _output(node, 2), frozenset(_given(node)))
+
+
+def _axes(call: ast.Call) -> int | None:
+    """The number of spatial axes that ``L.ConvolutionND(ndim, ...)`` says."""
+    said = next((k.value for k in call.keywords if k.arg == "ndim"), call.args[0] if call.args else None)
+    return said.value if isinstance(said, ast.Constant) and type(said.value) is int else None
 
 
 def _output(call: ast.Call, position: int) -> str | None:

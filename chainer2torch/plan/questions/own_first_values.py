@@ -16,7 +16,7 @@ from chainer2torch.analysis.kinds import NONE, Inst, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
-from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias
+from chainer2torch.plan.questions.first_values import OWN, as_argument, has_weight_and_bias
 
 _NAMES = ("init_weights", "init_layer", "set_first_values")
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.(LazyLinear|linear|conv|conv_transpose)\()")
@@ -34,19 +34,23 @@ def definition(context: Context) -> tuple[str, str]:
 def _text(context: Context, name: str) -> str:
     lazy, given, callables = _asked(context)
     values = [key for key in ("weight", "bias") if key in given]
-    header = ", ".join(["layer", *(f"{value}=None" for value in values)])
+    scaled = ["scale"] if "scale" in given else []
+    header = ", ".join(["layer", *(f"{value}=None" for value in values), *(f"{value}=1" for value in scaled)])
     lines = [f"def {name}({header}):"]
     what = "the values given, else " if values else ""
+    drawn = "N(0, scale ** 2 / fan_in)" if scaled else "N(0, 1 / fan_in)"
     when = "; without a shape, at its first batch" if lazy else ""
-    lines.append(f'    """First values of a layer: {what}N(0, 1 / fan_in) for weights and zeros for biases{when}."""')
+    lines.append(f'    """First values of a layer: {what}{drawn} for weights and zeros for biases{when}."""')
     if lazy:
-        again = ", ".join(["layer", *values])
+        again = ", ".join(["layer", *values, *scaled])
         lines += [
             "    if torch.nn.parameter.is_lazy(layer.weight):",
             f"        layer.reset_parameters = functools.partial({name}, {again})",
             "        return layer",
         ]
     weight = ["torch.nn.init.kaiming_normal_(layer.weight, nonlinearity='linear')"]
+    if scaled:
+        weight = ["torch.nn.init.normal_(layer.weight, std=scale / layer.weight[0].numel() ** 0.5)"]
     bias = ["if layer.bias is not None:", "    torch.nn.init.zeros_(layer.bias)"]
     if len(values) == 2 and not callables:
         body = [
@@ -90,14 +94,17 @@ def _asked(context: Context) -> tuple[bool, frozenset[str], bool]:
         lazy = lazy or _MAY_BE_LAZY.match(template.removeprefix(f"{OWN}(")) is not None
         for name, value in _values(choice):
             given.add(name)
-            callables = callables and _is_function(context, value, choice.question.bound.given)
+            callables = (
+                callables and name == "scale" or callables and _is_function(context, value, choice.question.bound.given)
+            )
     return lazy, frozenset(given), callables
 
 
 def _values(choice: Choice) -> list[tuple[str, ast.expr]]:
     """The values that a call hands to the function, by name: of the call, or of its row."""
     if choice.values.by_helper:
-        return [*choice.values.given.items(), *choice.values.computed.items()]
+        computed = choice.values.computed.items()
+        return [*choice.values.given.items(), *(as_argument(name, value) for name, value in computed)]
     tree = parsed(choice.template or "")
     if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != OWN:
         return []

@@ -26,7 +26,7 @@ from chainer2torch.verify.worker import model_text
 SECONDS = 12
 _MOST = 60
 _LARGE = 128
-_SIDES = (32, 28, 64, 96, 128, 224, 227, 256)
+_SIDES = (32, 28, 33, 64, 96, 128, 224, 227, 256)
 _IMAGE = re.compile(r",32,32\]$")
 _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")

@@ -61,7 +61,7 @@ class Search(object):
         self.positional, self.optional = [], set()
         self.score = (-1, 0, 0)
         self.best = None
-        self.size = 0
+        self.size = self.lasted = 0
         self.learns = True
         self.result = None
 
@@ -318,7 +318,7 @@ class Search(object):
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
         source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
         reach = search_room.Reach(self.tree)
-        phase = "build"
+        phase, began = "build", time.process_time()
         try:
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
                 namespace = chainer_snippets.execute({"source": source})
@@ -330,7 +330,7 @@ class Search(object):
             self.size = size_of(namespace["model"])
             self.result = result
             self.learns = not self.size or reaches_parameters(result, namespace["model"])
-            phase = "second forward"
+            phase, self.lasted = "second forward", time.process_time() - began
             del namespace, result
             self._again(source, attempt.inputs)
             return phase, None, reach.score()

@@ -21,6 +21,7 @@ from . import (
     model_text,
     roots,
     search_room,
+    search_values,
     wire,
 )
 
@@ -29,6 +30,8 @@ _REPAIRS = 8
 # Results of other models that a model is given.
 _OUTPUTS = 6
 _LARGEST = 1 << 13
+# A model that ran for so many seconds is tried with smaller images, too: it runs some thirty times, on each side.
+_LONG = 0.3
 
 
 def work(job, folder):
@@ -71,6 +74,10 @@ def work(job, folder):
                 search = chainer_search.Search(case, job["tree"], made, job["seconds"], room.share(len(open_) - number))
                 found = search.run()
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
+                if found["status"] == "ok":
+                    names = list(found["inputs"])
+                    source = model_text.text(case["target"], found["arguments"], found["method"], names)
+                    found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted)
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
             record = record if found["tried"] == 0 and record.get("tried") else found
@@ -107,6 +114,21 @@ def _add(results, record, case, made, running):
     results.add(record)
 
 
+def _lighter(source, inputs, started):
+    """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too."""
+    if time.process_time() - started < _LONG:
+        return inputs
+    for other in search_values.smaller(inputs):
+        try:
+            for seed in range(2):
+                namespace = chainer_snippets.execute({"source": source})
+                namespace["run"](**{name: chainer_search.drawn(spec, seed) for name, spec in other.items()})
+            return other
+        except Exception:  # this image is too small
+            gc.collect()
+    return inputs
+
+
 def _made(record, case, made, running):
     if record["status"] == "ok":
         attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
@@ -131,7 +153,9 @@ def run_case(case, job, defaults, folders, wall):
                 first["in_haste"] = time.time() > wall
                 break
             try:
+                began = time.process_time()
                 inputs, size = _accepted(attempt, started + job["seconds"])
+                inputs = _lighter(attempt["source"], inputs, began)
                 return {"status": "ok", "attempt": number, "inputs": inputs, "size": size}
             except Exception as error:
                 if not number:

@@ -8,6 +8,7 @@ program says instead stands in ``rules/python/dropped_*.toml``; it runs where no
 import collections
 import collections.abc
 import importlib
+import inspect
 import math
 import sys
 import time
@@ -109,7 +110,16 @@ def _sctypes():
     return {family: [getattr(numpy, name) for name in names] for family, names in families.items()}
 
 
+def _getargspec(func):
+    found = inspect.getfullargspec(func)
+    return _ArgSpec(found.args, found.varargs, found.varkw, found.defaults)
+
+
+_ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
+
+
 def _python_names():
+    _add(inspect, "getargspec", _getargspec)
     for name in collections.abc.__all__:
         _add(collections, name, getattr(collections.abc, name))
     _add(time, "clock", time.process_time)

@@ -47,12 +47,17 @@ class Roots:
             return False
         sys.path[:] = inner + [path for path in sys.path if path not in self.inner]
         self.inner = inner
-        for name, found in list(sys.modules.items()):
-            file = getattr(found, "__file__", None)
-            if file and os.path.abspath(file).startswith(self.tree + os.sep):
-                del sys.modules[name]
+        for name in [name for name, found in list(sys.modules.items()) if self._lies_inside(found)]:
+            del sys.modules[name]
         self._open(module, start)
         return True
+
+    def _lies_inside(self, module):
+        """Whether a module is the project's; a folder without ``__init__.py`` has no file, but a path."""
+        file = getattr(module, "__file__", None)
+        if not file and type(getattr(module, "__path__", None)).__name__ == "_NamespacePath":
+            file = next(iter(module.__path__), None)
+        return bool(file) and os.path.abspath(file).startswith(self.tree + os.sep)
 
     def _open(self, module, start):
         """Makes the folders above a module packages where something else has their name: ``cmd/net.py`` beside the

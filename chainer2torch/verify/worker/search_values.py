@@ -11,6 +11,8 @@ import re
 
 BATCH = 4
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
+_ODD = (17, 33, 65, 75, 139)
+_MANY_CHANNELS = 32  # what has so many is no image
 _LARGEST = 1 << 15
 _MOST_VALUES = 1 << 24
 _LENGTHS = (4, 6, 4)
@@ -157,6 +159,8 @@ def repairs(inputs, arguments, error, options=None):
     if numbers and ".ndim" in expect:
         yield from _ranks(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif numbers:
+        if abs(int(numbers.group(1)) - int(numbers.group(2))) == 1 and re.search(r"shape\[[234]\]", expect):
+            yield from _uneven(inputs, arguments)
         yield from _areas(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
         yield from _numbers(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif "dtype" in expect:
@@ -202,7 +206,7 @@ def _others(inputs, arguments, text, options):
     """Links, functions and options where a number does not do."""
     if "non-link object" in text or "is not callable" in text:
         for name, value in arguments.items():
-            if value.isdigit():
+            if value.isdigit() or value == "''":
                 yield inputs, dict(arguments, **{name: LINK})
                 yield inputs, dict(arguments, **{name: "F.relu"})
     if "is not subscriptable" in text or "indices must be integers" in text:
@@ -339,6 +343,25 @@ def _areas(inputs, arguments, a, b):
             side = spec["shape"][-1] * round((b // a) ** 0.5)
             if side <= max(SIDES):
                 yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [side, side])}), arguments
+
+
+def _uneven(inputs, arguments):
+    """Images of odd sides, where branches with and without padding give maps that differ by one."""
+    images = [name for name, spec in inputs.items() if _is_image(spec)]
+    for side in _ODD if images else ():
+        together = {n: dict(inputs[n], shape=inputs[n]["shape"][:-2] + [side, side]) for n in images}
+        yield dict(inputs, **together), arguments
+
+
+def smaller(inputs):
+    """The same with images and films of half the side and less, the smallest first; many channels may be small maps."""
+    images = {name: spec for name, spec in inputs.items() if _is_image(spec)}
+    sides = {spec["shape"][-1] for spec in images.values()}
+    least = 8 if images and all(spec["shape"][1] >= _MANY_CHANNELS for spec in images.values()) else 16
+    side = max(sides) if len(sides) == 1 else 0
+    for less in [side // n for n in (4, 2) if side % (2 * n) == 0 and side // n >= least]:
+        changed = {n: dict(s, shape=[less if axis == side else axis for axis in s["shape"]]) for n, s in images.items()}
+        yield dict(inputs, **changed)
 
 
 def _ranks(inputs, arguments, a, b):

@@ -88,6 +88,12 @@ def test_the_optimizer_between_a_graph_and_its_backward_keeps_it(steps: str, kep
         assert ours == pytest.approx(theirs, rel=1e-5)
 
 
+def test_a_loop_at_the_top_of_a_file_is_one_of_them() -> None:
+    body = LOOP.format(steps=OLD).replace("def run(_):", "if True:").replace("    return losses\n", "")
+    theirs, ours, code = run(HEAD + body + "\ndef run(_):\n    return losses\n")
+    assert ours == pytest.approx(theirs, rel=1e-5) and "compat.step_keeping_graphs(opt_dis)" in code
+
+
 CUT = """
         opt_gen.update(loss_of, y_fake, -1.0)
         fake.unchain_backward()

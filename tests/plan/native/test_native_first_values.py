@@ -270,14 +270,31 @@ def _of_version(version: int, source: str) -> tuple[str, torch.nn.Module]:
     return result.code, space["Net"]()
 
 
+def test_scales_of_initializers_are_said_where_the_weight_is_filled() -> None:
+    source = net(
+        "v = chainer.initializers.LeCunNormal(3)",
+        "s = len('ab')",
+        "self.a = L.Convolution2D(8, 20, 5, initialW=chainer.initializers.HeNormal(s))",
+        "self.b = L.Convolution2D(None, 30, 5, initialW=chainer.initializers.HeNormal(0.1))",
+        "self.c = L.Convolution2D(30, 20, 5, initialW=v)",
+        forward="self.c(self.b(self.a(x)))",
+    )
+    code = begins_alike(source, np.zeros((1, 8, 30, 30), np.float32))
+    assert "compat" not in code and code.count("numel()") == 3
+
+
 def test_the_scale_of_version_1() -> None:
     torch.manual_seed(0)
     layers = (
         "self.a = L.Convolution2D(8, 20, 5, wscale=math.sqrt(2))",
         "self.b = L.Linear(100, 50, wscale=0.1, bias=3)",
+        "if len('x'):",
+        "    self.c = L.Convolution2D(8, 20, 5, wscale=0.2 * len('abc'), bias=2)",
     )
-    code, module = _of_version(1, net(*layers, forward="self.b(F.reshape(self.a(x), (-1, 100)))"))
-    assert "compat.Convolution2D" not in code and "self.a = nn.Conv2d(8, 20, 5)\n" in code
+    code, module = _of_version(1, net(*layers, forward="self.b(F.reshape(self.a(x) + self.c(x), (-1, 100)))"))
+    assert "compat" not in code and "(nn.Conv2d(8, 20, 5), scale=0.2 * len('abc'), bias=2)" in code
+    assert module.c.weight.std().item() == pytest.approx(0.6 / math.sqrt(200), rel=0.05)
+    assert module.c.bias.tolist() == [2] * 20 and "self.a = nn.Conv2d(8, 20, 5)\n" in code
     assert module.a.weight.std().item() == pytest.approx(math.sqrt(2 / 200), rel=0.05)
     assert module.b.weight.std().item() == pytest.approx(0.1 / math.sqrt(100), rel=0.05)
     assert module.a.bias.tolist() == [0] * 20 and module.b.bias.tolist() == [3] * 50
@@ -474,4 +491,4 @@ def data(x):
     code = migrate_source(source, options=Options(style="native")).code
     assert "self.d = nn.ConvTranspose2d(12, 6, 4, stride=2, padding=1)" in code and "C2T200" in code
     assert "self.d" in code.split("def data")[0].split("kaiming_normal_")[0]
-    assert "scale=2" in code
+    assert "std=2 / self.e.weight[0].numel() ** 0.5" in code

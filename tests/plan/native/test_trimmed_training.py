@@ -50,6 +50,10 @@ def make():
 seen = []
 
 
+class PLACES:
+    gpu = -1
+
+
 def train(net):
     rng = np.random.RandomState(0)
     x, t = rng.rand(12, 3).astype('f'), rng.rand(12, 2).astype('f')
@@ -74,6 +78,23 @@ CASES = {
     "nothing more": {},
     "a loss": {UPDATER: "Steps(iterator, optimizer, loss_func=model.twice)"},
     "a loss by position": {UPDATER: "Steps(iterator, optimizer, concat_examples, None, model.twice)"},
+    "numbers of devices": {
+        UPDATER: "Steps(iterator, optimizer, device=PLACES.gpu)",
+        EVALUATOR: "batch, device), device=-1)",
+    },
+    "devices in a dictionary": {
+        UPDATER: "Steps(**options)",
+        "    updater = ": "    options = {'iterator': iterator, 'optimizer': optimizer}\n"
+        "    options['device'] = PLACES.gpu\n    updater = ",
+    },
+    "devices that a class hands on": {
+        UPDATER: "Placed(iterator, optimizer, PLACES.gpu)",
+        "def note(": "class Placed(Steps):\n    def __init__(self, iterator, optimizer, place):\n"
+        "        super().__init__(iterator, optimizer, device=place)\n\n\ndef note(",
+        "class Steps(training.StandardUpdater):\n": "class Steps(training.StandardUpdater):\n"
+        "    def __init__(self, iterator, optimizer, device):\n"
+        "        super(Steps, self).__init__(iterator, optimizer, device=device)\n\n",
+    },
     "no new epochs": {
         UPDATER: "Steps(iterator, optimizer, auto_new_epoch=False)",
         MORE: "found += [optimizer.epoch]",
@@ -107,6 +128,8 @@ def test_what_the_program_asks_for_is_there(case):
     code = check(changed(case), rtol=1e-4)
     for name in ("StandardUpdater", "Evaluator"):
         assert f"compat.{name}" in code
+    number = "torch.device('cuda', PLACES.gpu) if PLACES.gpu >= 0 else torch.device('cpu')"
+    assert (number in code) is any("PLACES" in text and "Placed" not in text for text in CASES[case].values())
 
 
 @pytest.mark.parametrize(

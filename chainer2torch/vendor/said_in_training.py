@@ -1,0 +1,220 @@
+"""What a text says about updaters, evaluators, their converters and devices: the parts of helpers that it needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.source import nodes_of
+
+OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
+OWN_CONVERTERS = "own_converters"  # said where they may get another converter than ``collate``
+DEVICE_NUMBERS = "device_numbers"  # said where a device may be a number, or a name, instead of a torch.device
+OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
+TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
+OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, OBJECTS_COPIED, TRAINING_SAVED})
+_LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
+_DEVICES = frozenset({"device", "devices", "input_device"})
+_MAKE_DEVICES = frozenset({"torch.device", "compat.get_device", "compat.device_of", "compat.find_device"})
+_COPYING = frozenset({"copy", "deepcopy"})
+_STATES = frozenset({"state_dict", "load_state_dict"})
+_OF_TRAINING = ("train", "updat", "manager", "iter")  # what stands in the names of its objects
+_BEFORE_CONVERTER = 2  # arguments of an updater or evaluator
+_NAMES_OF_CONVERTERS = ("conv", "collat", "concat", "batch", "pad", "lambda")
+_OF_LIBRARY = frozenset({"StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater", "Evaluator", "Updater"})
+_CONVERTING = ("collate", "concat_examples", "convert")
+_NAMES_OF_DEVICES = ("device", "gpu", "cuda")
+
+
+def of_training(nodes: list[ast.AST]) -> Iterator[str]:
+    """The words of this module that the nodes of a tree say."""
+    classes = _classes(nodes)
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    if any(_gives(call, 4, classes) for call in calls):
+        yield OPTIONS_GIVEN
+    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or any(map(_names_converter, nodes)):
+        yield OWN_CONVERTERS
+    if any(map(_copies, nodes)):
+        yield OBJECTS_COPIED
+    if any(_saves(node) for node in nodes):
+        yield TRAINING_SAVED
+    devices = _Devices(nodes, classes)
+    if any(not devices.is_device(value) for node in nodes for value in devices.given(node)):
+        yield DEVICE_NUMBERS
+
+
+class _Classes:
+    """The classes of a text: the names of its updaters and evaluators, and what stands in its layers and data sets."""
+
+    def __init__(self) -> None:
+        self.training: set[str] = set()
+        self.in_training: set[int] = set()
+        self.in_layers: set[int] = set()
+
+    def is_of_training(self, name: str) -> bool:
+        """Whether a call of this name makes an updater or an evaluator."""
+        return name in self.training or is_of_training(name)
+
+
+def _classes(nodes: list[ast.AST]) -> _Classes:
+    found, layers = _Classes(), set()
+    for cls in (node for node in nodes if isinstance(node, ast.ClassDef)):
+        if any(map(found.is_of_training, map(last, cls.bases))):
+            found.training.add(cls.name)
+            found.in_training.update(map(id, nodes_of(cls)))
+        if cls.bases and all(last(base).endswith(_LAYERS) or last(base) in layers for base in cls.bases):
+            layers.add(cls.name)  # their ``__init__`` is no updater's
+            found.in_layers.update(map(id, nodes_of(cls)))
+    return found
+
+
+def _gives(call: ast.Call, number: int, classes: _Classes) -> bool:
+    """Whether an updater or an evaluator gets more than ``number`` arguments by position, or what is in a list."""
+    name, is_long = last(call.func), len(call.args) > number
+    if is_long and name == "__init__" and id(call) not in classes.in_layers:
+        return True
+    if is_long and number == _BEFORE_CONVERTER and _is_own(call, name):
+        is_long = any(part in ast.unparse(call.args[number]).lower() for part in _NAMES_OF_CONVERTERS)
+    return (is_long or any(isinstance(item, ast.Starred) for item in call.args)) and classes.is_of_training(name)
+
+
+def _is_own(call: ast.Call, name: str) -> bool:
+    """Whether a class of the program's own is made, most of which have parameters of their own."""
+    return not ast.unparse(call.func).startswith("compat.") and name not in _OF_LIBRARY
+
+
+def _names_converter(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.keyword)
+        and node.arg == "converter"
+        or isinstance(node, ast.Constant)
+        and node.value == "converter"
+        or isinstance(node, ast.Attribute)
+        and node.attr == "converter"
+        and isinstance(node.ctx, ast.Store)
+    )
+
+
+def _copies(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "copy"
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in _COPYING
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "copy"
+    )
+
+
+def _saves(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr not in _STATES:
+        return False
+    return any(part in ast.unparse(node.value).lower() for part in _OF_TRAINING)
+
+
+class _Devices:
+    """The values of a text that updaters, evaluators and converters are given as devices."""
+
+    def __init__(self, nodes: list[ast.AST], classes: _Classes):
+        self.classes = classes
+        self.assigned: dict[str, list[ast.expr]] = {}
+        self.parameters: set[str] = set()
+        self.handed_on: set[int] = set()  # parameters of an updater's ``__init__``: its callers have given them
+        for node in nodes:
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self.assigned.setdefault(ast.unparse(target), []).append(node.value)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+                if getattr(node, "name", "") == "__init__" and id(node) in classes.in_training:
+                    inside = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in own)
+                    self.handed_on.update(id(name) for name in inside)
+                else:
+                    self.parameters |= own - self._with_devices(node)
+
+    def _with_devices(self, function: ast.AST) -> set[str]:
+        """The parameters of ``lambda *batch, device=torch.device('cpu'): ...``, which nobody gives another value."""
+        if not isinstance(function, ast.Lambda):
+            return set()
+        pairs = zip(function.args.kwonlyargs, function.args.kw_defaults)
+        found = {arg.arg: value for arg, value in pairs if value is not None and self.is_device(value)}
+        for name, value in found.items():
+            self.assigned.setdefault(name, []).append(value)
+        return set(found)
+
+    def given(self, node: ast.AST) -> Iterator[ast.expr]:
+        """What a node gives as a device."""
+        if isinstance(node, ast.Call) and last(node.func) == "dict":
+            yield from (keyword.value for keyword in node.keywords if keyword.arg in _DEVICES)
+        elif isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values)
+            yield from (v for k, v in pairs if isinstance(k, ast.Constant) and k.value in _DEVICES)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                    yield from (node.value for _ in range(target.slice.value in _DEVICES))
+        elif isinstance(node, ast.Call):
+            yield from self._given_to(node)
+
+    def _given_to(self, call: ast.Call) -> Iterator[ast.expr]:
+        name, root = last(call.func), ast.unparse(call.func).partition(".")[0]
+        of_training = self.classes.is_of_training(name) or name == "__init__" and id(call) not in self.classes.in_layers
+        converts = any(part in name.lower() for part in _CONVERTING)
+        if of_training or converts or name == "partial":
+            yield from (keyword.value for keyword in call.keywords if keyword.arg in _DEVICES)
+        if of_training:
+            own = _is_own(call, name) and name != "__init__"
+            yield from (value for value in call.args[3:4] if not own or _may_be_device(value))
+            if name != "__init__":  # what an ``__init__`` hands on, its callers have given
+                spread = (keyword.value for keyword in call.keywords if keyword.arg is None)
+                yield from (value for value in spread if not self._is_display(value))
+        elif converts:
+            yield from (value for value in call.args[1:2] if _may_be_device(value))
+        elif name in ("to_device", "to_gpu") and root == "compat":
+            yield from call.args[:1] if name == "to_device" else call.args[1:2]
+
+    def _is_display(self, value: ast.expr) -> bool:
+        """Whether a dictionary is written down in the text, so that its keys and values are seen there."""
+        if isinstance(value, ast.Name):
+            values = self.assigned.get(value.id, [])
+            return bool(values) and all(self._is_display(v) for v in values)
+        return isinstance(value, ast.Dict) or isinstance(value, ast.Call) and last(value.func) == "dict"
+
+    def is_device(self, value: ast.expr) -> bool:
+        """Whether an expression is a torch.device, or None."""
+        if isinstance(value, ast.Constant):
+            return value.value is None
+        if isinstance(value, ast.IfExp):
+            return self.is_device(value.body) and self.is_device(value.orelse)
+        if isinstance(value, ast.Call):
+            return ast.unparse(value.func) in _MAKE_DEVICES
+        if id(value) in self.handed_on:
+            return True
+        if isinstance(value, ast.Attribute) and value.attr in _DEVICES and ast.unparse(value) not in self.assigned:
+            own = last(value.value) == "self" and id(value) in self.classes.in_training
+            if own or isinstance(value.value, ast.Call) or is_of_training(last(value.value)):
+                return True
+        if isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) not in self.parameters:
+            values = self.assigned.get(ast.unparse(value), [])
+            return bool(values) and all(map(self.is_device, values))
+        return False
+
+
+def _may_be_device(value: ast.expr) -> bool:
+    """Whether the second argument of something that converts is a device, as far as its name says."""
+    if isinstance(value, (ast.Constant, ast.UnaryOp)):
+        return True
+    return any(part in ast.unparse(value).lower() for part in _NAMES_OF_DEVICES)
+
+
+def last(node: ast.expr) -> str:
+    """The last name of a path."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_of_training(name: str) -> bool:
+    """Whether something of this name may be an updater or an evaluator."""
+    return any(word in name.lower() for word in ("updater", "evaluator"))
+
+
+__all__ = ["OF_TRAINING", "TRAINING_SAVED", "is_of_training", "last", "of_training"]

@@ -1,0 +1,63 @@
+"""What a text says of updaters, evaluators, converters and devices: a word that is missing would cut what it needs."""
+
+import pytest
+
+from chainer2torch.vendor.said import words
+
+NUMBERS, CONVERTERS, SAVED, COPIED = "device_numbers", "own_converters", "training_saved", "objects_copied"
+CPU = "torch.device('cpu')"
+OWN = """class Mine(compat.Updater):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "said"),
+    [
+        ("compat.StandardUpdater(it, opt, device=args.gpu)", NUMBERS, True),
+        (f"compat.StandardUpdater(it, opt, device={CPU})", NUMBERS, False),
+        (f"compat.Evaluator(it, m, device=torch.device('cuda', g) if g >= 0 else {CPU})", NUMBERS, False),
+        (f"device = {CPU}\ncompat.Evaluator(it, m, device=device)", NUMBERS, False),
+        (f"def f(device):\n    return compat.Evaluator(it, m, device=device)\ndevice = {CPU}", NUMBERS, True),
+        (f"device = {CPU}\ndevice = 0\ncompat.Evaluator(it, m, device=device)", NUMBERS, True),
+        ("compat.Evaluator(it, m, device=None)", NUMBERS, False),
+        ("compat.Evaluator(it, m, device=x.device)", NUMBERS, True),
+        ("compat.Evaluator(it, m, device=next(m.parameters()).device)", NUMBERS, False),
+        ("compat.Evaluator(it, m, convert, args.gpu)", NUMBERS, True),
+        ("options = {'device': 0}\nMyUpdater(**options)", NUMBERS, True),
+        (f"options = {{}}\noptions['device'] = {CPU}\nMyUpdater(**options)", NUMBERS, False),
+        ("options = dict(device=-1)\nMyUpdater(**options)", NUMBERS, True),
+        ("MyUpdater(**read(path))", NUMBERS, True),
+        ("functools.partial(make, device=0)", NUMBERS, True),
+        (OWN + f"Mine(device={CPU})", NUMBERS, False),
+        (OWN + "Mine(device=args.gpu)", NUMBERS, True),
+        (OWN + "    def update_core(self):\n        self.converter(self.it.next(), self.device)", NUMBERS, False),
+        (OWN + "    def put(self, n):\n        self.device = n\n        convert(b, self.device)", NUMBERS, True),
+        ("def convert(batch, device):\n    return compat.collate(batch, device)", NUMBERS, True),
+        ("compat.to_device(gpu, x)", NUMBERS, True),
+        (f"f = lambda *batch, device={CPU}: model(*compat.to_device(device, batch))", NUMBERS, False),
+        ("f = lambda *batch, device=0: model(*compat.to_device(device, batch))", NUMBERS, True),
+        ("GANUpdater(it, gen, dis, 100)", NUMBERS, True),
+        ("GANUpdater(it, gen, dis, zdim)", NUMBERS, False),
+        ("GANUpdater(it, gen, dis)", CONVERTERS, False),
+        ("MyUpdater(it, opt, convert)", CONVERTERS, True),
+        ("convert_file(source, target)", NUMBERS, False),
+        ("x.to(0)\ntorch.zeros(3, device=device)", NUMBERS, False),
+        ("StandardUpdater(it, opt, converter=convert)", CONVERTERS, True),
+        ("StandardUpdater(it, opt, convert)", CONVERTERS, True),
+        ("StandardUpdater(it, opt)", CONVERTERS, False),
+        ("Mine(**{'converter': convert})", CONVERTERS, True),
+        ("updater.converter = convert", CONVERTERS, True),
+        ("self.converter(batch)", CONVERTERS, False),
+        ("trainer.load_state_dict(torch.load(path))", SAVED, True),
+        ("torch.save(self.updater.state_dict(), path)", SAVED, True),
+        ("model.load_state_dict(torch.load(path))", SAVED, False),
+        ("copy.copy(it)", COPIED, True),
+        ("from copy import deepcopy", COPIED, True),
+        ("x.copy()", COPIED, False),
+        ("no python", NUMBERS, True),
+    ],
+)
+def test_words(text, word, said):
+    assert (word in words(text)) is said
