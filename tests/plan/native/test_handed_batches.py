@@ -84,6 +84,24 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     compare(theirs, ours, code, tmp_path)
 
 
+TWO = """\
+test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
+    trainer.extend(extensions.Evaluator(test_iter, model, device=-1))
+    trainer.extend(extensions.Evaluator(chainer.iterators.SerialIterator(data(8, 2), 5, False, False), model))
+    trainer.extend(extensions.Evaluator(test_iter, model), name='third')
+    for seed in (5, 6):
+        again = chainer.iterators.SerialIterator(data(8, seed), 5, False, False)
+        trainer.extend(extensions.Evaluator(again, model))
+    """
+
+
+@pytest.mark.parametrize("more", [TWO, TWO + UNKNOWN], ids=["native", "with what is not understood"])
+def test_evaluators_without_a_name_have_the_keys_that_chainer_gives_them(more, tmp_path):
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "more": more}), head=HEAD)
+    assert code.count("name='validation'") == 3, code
+    compare(theirs, ours, code, tmp_path)
+
+
 # what keeps an updater drawing its batches
 DRAWN = {
     "it counts": {"draw": USUAL["draw"] + "\n        assert self.iteration >= 0"},
