@@ -210,7 +210,7 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
         yield DRAWN_AS
     positions = 1 if function.attr in _OF_ONE else 2
     counted = function.attr in _OF_ONE or function.attr in _OF_TWO  # one argument more is the result, whatever the base
-    if function.attr in _WRITING or "out" in named or spread:
+    if function.attr in _WRITING or "out" in named or spread and (counted or of_module):
         yield WRITTEN
     elif len(call.args) > positions and (counted or function.attr not in _OF_MORE and of_module):
         yield WRITTEN
