@@ -105,8 +105,8 @@ class _Optimizer(torch.optim.Optimizer):
         return loss
 
 
-class MomentumSGD(_Optimizer):
-    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v.
+class MomentumSGD(torch.optim.Optimizer):
+    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v. A missing gradient counts as zero.
 
     torch.optim.SGD multiplies the velocity by today's rate: equal only while the rate does not change.
     Source: chainer.optimizers.MomentumSGD.
@@ -115,10 +115,14 @@ class MomentumSGD(_Optimizer):
     def __init__(self, params: Any, lr: float = 0.01, momentum: float = 0.9, weight_decay: float = 0):
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
-        v = state.setdefault("velocity", torch.zeros_like(param))
-        v.mul_(group["momentum"]).sub_(group["lr"] * grad)
-        param.add_(v)
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for param in (p for p in group["params"] if p.requires_grad and not is_lazy(p)):
+                grad = (0 if param.grad is None else param.grad) + group["weight_decay"] * param
+                v = self.state[param].setdefault("velocity", torch.zeros_like(param))
+                v.mul_(group["momentum"]).sub_(group["lr"] * grad)
+                param.add_(v)
 
 
 class NesterovAG(_Optimizer):

@@ -19,11 +19,11 @@ def set_setting(optimizer: Any, name: str, value: Any) -> None:
         setattr(optimizer, name, value)
         return
     for group in optimizer.param_groups:
-        if name in ("beta1", "beta2"):
+        if name in ("beta1", "beta2"):  # where: beta1, beta2, .beta1, .beta2
             first, second = group["betas"]
             group["betas"] = (value, second) if name == "beta1" else (first, value)
-        else:
-            group[_key(group, name)] = value
+            continue
+        group[_key(group, name)] = value
 
 
 def _key(group: dict[str, Any], name: str) -> str:

@@ -17,24 +17,19 @@ class _Shift(Extension):
         self._attr, self._init, self._target, self._optimizer = attr, init, target, optimizer
         self._t, self._last_value = 0, None
 
-    def _get_optimizer(self, trainer: Any) -> Any:
-        return self._optimizer or trainer.optimizers["main"]
-
     def initialize(self, trainer: Any) -> None:
+        self._optimizer = self._optimizer or trainer.optimizers["main"]
         if self._init is None:
-            self._init = setting(self._get_optimizer(trainer), self._attr)
-        self._update_value(self._get_optimizer(trainer), self._init if self._last_value is None else self._last_value)
+            self._init = setting(self._optimizer, self._attr)
+        self._set(self._init if self._last_value is None else self._last_value)
 
     def __call__(self, trainer: Any) -> None:
         self._t += 1
-        self._update_value(self._get_optimizer(trainer), self._value())
+        self._set(self._value())  # type: ignore[attr-defined]
 
-    def _update_value(self, optimizer: Any, value: Any) -> None:
-        set_setting(optimizer, self._attr, value)
+    def _set(self, value: Any) -> None:
+        set_setting(self._optimizer, self._attr, value)
         self._last_value = value
-
-    def _value(self) -> Any:
-        raise NotImplementedError
 
     def _until_target(self, value: float, grows: bool) -> Any:
         if self._target is None:

@@ -373,7 +373,7 @@ def test_groups_keep_their_own_options_and_a_closure_gives_its_loss():
     step = 0.001 * math.sqrt(1 - 0.999) / (1 - 0.9) * 0.2 / (2 * math.sqrt(1 - 0.999) + 0.1)
     assert params[0][0].item() == pytest.approx(1 - step, abs=1e-12)
     assert params[1][0].item() == pytest.approx(0.5, abs=1e-6)
-    assert own.MomentumSGD(params).step(closure).item() != 4.0
+    assert own.NesterovAG(params).step(closure).item() != 4.0
     copy.deepcopy(optimizer).step(closure)
 
 

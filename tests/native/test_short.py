@@ -51,8 +51,8 @@ LONGER = {
     "xp_of": (110, 9),
     "Communicator": (60, 5),
     "create_multi_node_optimizer": (62, 5),
-    "RuledAdam": (246, 18),  # Chainer's interface of optimizers, whose rule a class replaces
-    "AdamRule": (246, 18),
+    "RuledAdam": (250, 18),  # Chainer's interface of optimizers, whose rule a class replaces
+    "AdamRule": (250, 18),
     "create_communicator": (70, 5),
     "OptimizersByName": (280, 32),  # all of them: a program chooses one by its name
     "Updater": (111, 6),  # a converter, the device that its batches go to, and how a loader is read
