@@ -63,7 +63,7 @@ def _rank_of(layers: Sequence[_Layer], size: str, place: int) -> int | None:
     maps = [layer for layer in layers if layer.rank > 2]
     made = {layer.rank for layer in layers if layer.output == size}
     if made == {2} and all(layer.place > place for layer in layers if layer.output == size):
-        made |= {layer.rank for layer in maps}  # a linear layer behind it is rarely what its input comes from
+        return None  # a linear layer behind it is not what its input comes from
     if made:
         return made.pop() if len(made) == 1 else None
     taken = {layer.rank for layer in maps if size in layer.given}
