@@ -20,6 +20,7 @@ from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
+from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
@@ -82,12 +83,30 @@ class Group:
     connects: bool
     by_loaders: bool
     opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
+    handed: bool  # whether the loops hand their batches to the updaters
     borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
 
 
 def group_of(context: Context) -> Group | None:
     """The Trainers around a file, if they become managers; None: they do not, or there are none."""
     return context.analysis.once(_groups).get(context.module)
+
+
+def hand_over(context: Context) -> bool:
+    """Whether all training loops around a file give their batches to the updaters that they call."""
+    if not are_handed(context.analysis, context.module):
+        return False
+    group = group_of(context)
+    return group.handed if group is not None else context.analysis.once(_native_files).get(context.module, False)
+
+
+def _native_files(analysis: Analysis) -> dict[ModuleInfo, bool]:
+    """Whether all Trainers of the files that see a file are native, and there are some."""
+    objects, groups = objects_of(analysis), imports.groups(analysis.project)
+    uses = [use for found in objects.uses.values() for use in found if objects.concern(use.inst) is TRAINERS]
+    trains = {groups[use.context.module] for use in uses}
+    kept = {groups[use.context.module] for use in uses if objects.reason_at(use)}
+    return {module: group in trains - kept for module, group in groups.items()}
 
 
 def _groups(analysis: Analysis) -> dict[ModuleInfo, Group | None]:
@@ -107,6 +126,7 @@ class _Reader:
     def __init__(self, analysis: Analysis, modules: list[ModuleInfo]):
         self.analysis, self.modules = analysis, modules
         self.objects = objects_of(analysis)
+        self._are_known = True  # whether it is known of which classes the updaters are
 
     def read(self) -> Group | None:
         """What becomes of them; None: there are none, or they keep Chainer's form."""
@@ -127,6 +147,7 @@ class _Reader:
         makers = {use.inst.site: self.analysis.makers.get(use.inst.site) for use in uses if use.inst.site}
         if not makers:
             return None
+        self._are_known = all(self._knows_updater(call) for call in makers.values() if call is not None)
         self._check_clock()
         for use in uses:
             if use.member and not (use.member in _MEMBERS and isinstance(getattr(use.parent, "ctx", None), ast.Load)):
@@ -138,7 +159,8 @@ class _Reader:
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
         steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, stands_in)
+        handed = loaders and not asks and self._are_known and are_handed(self.analysis, self.modules[0])
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, handed, stands_in)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -151,7 +173,7 @@ class _Reader:
 
     def _check_clock(self) -> None:
         for cls in self.analysis.classes.values():
-            if cls.module in self.modules:
+            if cls.module in self.modules or not self._are_known and self.analysis.derives(cls, _UPDATER):
                 self._check_class(cls)
         for module in self.modules:
             for call in module.source.of(ast.Call):
@@ -181,6 +203,13 @@ class _Reader:
         _, is_iterator, name = symbol.partition("chainer.iterators.")
         if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
             raise Unclear("an iterator that counts otherwise")
+
+    def _knows_updater(self, trainer: ast.Call) -> bool:
+        """Whether the class of what a Trainer gets is known: else it may be one of files that no import connects."""
+        context = self.objects.context_of(trainer)
+        bound = bound_call(context, trainer, TRAINER)
+        kinds = options(context.kind(bound.given["updater"])) if bound is not None else ()
+        return bool(kinds) and all(isinstance(k, Inst) and self.analysis.derives(k.cls, _UPDATER) for k in kinds)
 
     def _has_copies(self, module: ModuleInfo) -> bool:
         context = self.objects.context(module)
@@ -322,4 +351,4 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-__all__ = ["Group", "Managed", "Run", "group_of"]
+__all__ = ["Group", "Managed", "Run", "group_of", "hand_over"]

@@ -149,7 +149,11 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
     given = given_to(objects, context, made)
     if isinstance(given, str):
         raise Unclear(given)
-    optimizers = {n: _name(context, o, made, "the optimizer") for n, o in given.optimizers.items()}
+    if given.display is not None:
+        optimizers = _name(context, given.display, made, "the optimizer")
+    else:
+        named = {n: _name(context, o, made, "the optimizer") for n, o in given.optimizers.items()}
+        optimizers = _display(named) if given.several else named["main"]
     models = {
         n: _name(context, _model(objects, context, o, trainer), made, "the model") for n, o in given.optimizers.items()
     }
@@ -158,7 +162,7 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
     inst = _only(objects, context, next(iter(given.optimizers.values())), "optimizer")
     return Step(
         _name(context, given.iterator, made, "the iterator"),
-        _display(optimizers) if given.several else optimizers["main"],
+        optimizers,
         _display(models) if given.several else models["main"],
         "" if given.several else str(inst.cls),
         _assigned(context, made),

@@ -1,0 +1,101 @@
+"""Updaters whose loop hands them their batches, beside Chainer: however they draw them, and wherever they get them."""
+
+import pytest
+
+from chainer2torch.engine import Options, migrate_source
+from tests.plan.native.test_native_trainers import HEAD, compare
+from tests.support.native_programs import both
+
+PROGRAM = """\
+class Updater(training.updaters.StandardUpdater):
+    def __init__(self, *args, **kwargs):
+        self.net = kwargs.pop('net')
+        super().__init__(*args, **kwargs)
+
+    def update_core(self):
+        optimizer = self.get_optimizer({name})
+        {draw}
+        self.net.cleargrads()
+        loss = self.net(x, t)
+        loss.backward()
+        optimizer.update()
+
+
+def train(net, out):
+    model = Model(net)
+    optimizer = chainer.optimizers.SGD(0.2)
+    optimizer.setup(model)
+    train_iter = chainer.iterators.SerialIterator(data(20, 0), 5)
+    {updater}
+    trainer = training.Trainer(updater, {stop}, out=out)
+    trainer.extend(extensions.LogReport())
+    trainer.extend(extensions.PrintReport(['epoch', 'iteration', '{reported}/loss'], out=sys.stderr))
+    {more}
+    trainer.run()
+    return model
+"""
+USUAL = {
+    "name": "'main'",
+    "draw": "x, t = self.converter(self.get_iterator('main').next(), self.device)",
+    "updater": "updater = Updater(net=model, iterator=train_iter, optimizer=optimizer, device=-1)",
+    "stop": "(3, 'epoch')",
+    "reported": "main",
+    "more": "",
+}
+UNKNOWN = "trainer.extend(eval('lambda trainer: None'), name='unknown')"
+DISPLAY = """\
+options = {'net': model}
+    optimizers = {}
+    optimizers['first'] = optimizer
+    if len(sys.argv) > 99:
+        options['device'] = 0
+    else:
+        options['device'] = -1
+    options['iterator'] = {'main': train_iter}
+    options['optimizer'] = optimizers
+    updater = Updater(**options)"""
+CHOSEN = """\
+if len(sys.argv) > 99:
+        updater = Updater(net=model, iterator=train_iter, optimizer=optimizer, device=-1)
+    else:
+        updater = training.StandardUpdater(train_iter, optimizer, device=-1)"""
+DRAWS = {
+    "within": {},
+    "under the name of the iterator": {
+        "draw": "it = self._iterators['main']\n        batch = it.__next__()\n        x, t = self.converter(batch, -1)",
+    },
+    "in two branches": {
+        "draw": "if len(sys.argv) > 99:\n            batch = next(self.get_iterator('main'))\n        else:\n"
+        "            batch = self.get_iterator('main').next()\n        x, t = self.converter(batch, self.device)",
+    },
+    "from a dictionary of arguments": {"updater": DISPLAY, "name": "'first'", "reported": "first"},
+    "with what is not understood": {"more": UNKNOWN, "stop": "(11, 'iteration')"},
+    "chosen when it runs": {"updater": CHOSEN, "more": UNKNOWN},
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("trainer", ["ppe", "ignite"])
+def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, **DRAWS[name]}), head=HEAD, trainer=trainer)
+    assert "class Updater(compat.BatchUpdater)" in code and "updater.update_core(batch)" in code, code
+    assert "Batches(" not in code and "next(" not in code and "_iterators" not in code, code
+    assert ("get_iterator" in code) == ("more" in DRAWS[name]), code
+    compare(theirs, ours, code, tmp_path)
+
+
+# what keeps an updater drawing its batches
+DRAWN = {
+    "it counts": {"draw": USUAL["draw"] + "\n        assert self.iteration >= 0"},
+    "of two iterators": {"draw": USUAL["draw"] + "\n        self.get_iterator('other')"},
+    "somebody steps it": {"more": "updater.update()"},
+    "somebody looks into it": {"more": "print(updater.get_iterator('main'))"},
+    "batches of a method": {"draw": "x, t = self.draw()", "updater": "Updater.draw = draw\n    " + USUAL["updater"]},
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_draws_its_batches_goes_on_doing_so(name):
+    source = HEAD + PROGRAM.format(**{**USUAL, **DRAWN[name]})
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "BatchUpdater" not in code and "update_core(self)" in code, code
