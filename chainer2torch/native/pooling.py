@@ -46,8 +46,12 @@ def average_pooling_nd(x: Tensor, ksize: Any, stride: Any = None, pad: Any = 0, 
 
     Source: chainer.functions.average_pooling_nd.
     """
-    pool: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[x.dim() - 3]
-    return torch.as_tensor(pool(x, ksize, stride, pad, count_include_pad=pad_value is not None))
+    n = x.dim() - 2
+    if pad_value is not None:  # of torch's own padding there may be half a window
+        pads = pad if hasattr(pad, "__len__") else (pad,) * n
+        x, pad = F.pad(x, [p for p in reversed(pads) for _ in range(2)]), 0
+    pool: Any = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[n - 1]
+    return torch.as_tensor(pool(x, ksize, stride, pad, count_include_pad=False))
 
 
 def upsampling_2d(
