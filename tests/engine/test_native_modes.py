@@ -329,3 +329,33 @@ def test_a_block_in_a_method_switches_the_module_that_a_function_asks(
     assert (net(x) == 0).any() and torch.equal(net(x, train=False), x)
     net.eval()
     assert (net(x) == 0).any() and torch.equal(net(x, train=False), x) and not net.training
+
+
+IN_A_LOOP = """
+class Net(chainer.ChainList):
+    def __init__(self):
+        super().__init__(L.BatchNormalization(3), L.Linear(3, 3))
+
+    def forward(self, x):
+        for i, layer in enumerate({layers}):
+            x = layer(x)
+        return x
+
+def run(model, x):
+    with chainer.using_config('train', False):
+        y = model(x)
+    return y
+
+others = [Net()]
+run(Net(), 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "reached"),
+    [("self.children()", True), ("[layer for layer in self]", True), ("others", False), ("make()", False)],
+)
+def test_parts_that_a_method_takes_from_its_module_are_reached(layers: str, reached: bool) -> None:
+    code = native(IN_A_LOOP.format(layers=layers)).code
+    assert ("    model.eval()\n    y = model(x)\n    model.train()\n" in code) == reached
+    assert ("(model" in code.partition("with compat.")[2]) != reached

@@ -85,3 +85,54 @@ def test_what_has_members_of_its_own_beside_its_array_module_is_a_link() -> None
     _, ours, code = run(LINKS)
     assert "device = next(model.parameters()).device" in code and "device=compat.device_of(x)" in code
     assert isinstance(ours[0], (np.ndarray, torch.Tensor))
+
+
+CONVERTER = """
+def convert(batch, device):
+    xp = {module}(*batch)
+    joined = xp.concatenate(batch, axis=0)
+    ends = np.cumsum([len(x) for x in batch[:-1]])
+    moved = chainer.dataset.to_device(device, joined)
+    return chainer.backend.get_array_module(moved).split(moved, ends){more}
+
+def run(xs):
+    arrays = [np.asarray(x) for x in xs]
+    return convert(arrays, -1), convert([x.astype('i') for x in arrays], -1)
+"""
+
+
+@pytest.mark.parametrize("module", ["chainer.cuda.get_array_module", "chainer.cuda.cupy.get_array_module"])
+def test_sequences_that_a_converter_joins_and_moves_need_no_array_module(module: str) -> None:
+    program = CONVERTER.format(module=module, more="")
+    code = migrated(program).code
+    unseen = program.partition("def run")[0]
+    assert "joined = torch.cat([torch.as_tensor(array) for array in batch])" in migrated(unseen).code
+    assert "array_module" not in migrated(unseen).code and "xp = np\n" in code
+    theirs, ours, _ = run(program.replace("cuda.cupy", "cuda"))
+    for a, b in zip(theirs, ours, strict=True):
+        for one, other in zip(a, b, strict=True):
+            np.testing.assert_array_equal(np.asarray(other), one)
+            assert np.asarray(other).dtype == one.dtype
+    made = migrated(unseen.replace("concatenate(batch, axis=0)", "array(batch)")).code
+    assert "joined = torch.tensor(batch, device='cpu')" in made and "array_module" not in made
+    kept = migrated(CONVERTER.format(module=module, more=", joined").partition("def run")[0])
+    assert "array_module" in kept.code, "what is given back has to be an array of the host, where the batch is one"
+
+
+ASKED = """
+def to_host(array):
+    if chainer.cuda.get_array_module(array) is not np:
+        return chainer.cuda.to_cpu(array)
+    return array
+
+def run(xs):
+    return to_host(np.asarray(xs[0])), to_host(*[np.asarray(x) for x in xs[1:2]])
+"""
+
+
+def test_what_is_only_asked_for_its_place_needs_no_array_module() -> None:
+    unseen = ASKED.partition("def run")[0]
+    assert "if compat.device_of(array).type != 'cpu':" in migrated(unseen).code
+    theirs, ours, _ = run(ASKED)
+    for a, b in zip(theirs, ours, strict=True):
+        assert type(a) is type(b) is np.ndarray and (a == b).all()

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, options
@@ -40,7 +41,13 @@ _COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "pr
 # what an updater may not say otherwise than Chainer's
 _CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize get_iterator get_all_optimizers".split())
 _OPTIONS = frozenset({"loss_scale", "auto_new_epoch", "order_sampler"})
-_HANDED = "native.StandardBatchUpdater"
+_SHARED = "chainer.training.updaters.MultiprocessParallelUpdater"
+_HANDED: Mapping[str, str] = MappingProxyType(
+    {
+        _STANDARD: "native.StandardBatchUpdater",
+        "chainer.training.updaters.ParallelUpdater": "native.ParallelBatchUpdater",
+    }
+)
 _BATCH = "batch"
 _DEVICES = frozenset({"device", "input_device"})
 _POSITION = 3  # of the device among the arguments
@@ -186,7 +193,7 @@ def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
     name = str(getattr(kind, "name", ""))
     if name.startswith("chainer.iterators.") and name not in _ITERATORS or name.startswith("chainermn.iterators."):
         return False
-    if name.endswith("ParallelUpdater"):
+    if name == _SHARED or name.startswith("chainermn.") and name.endswith("Updater"):
         return False
     if not isinstance(node, ast.Attribute):
         return True
@@ -221,15 +228,23 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
     ``gone``: the calls that make updaters of which nothing stays.
     """
     for call in context.source.of(ast.Call):
-        made = context.kind(call.func) == Ref(_STANDARD) and call not in gone
-        if made and context.reference(call.func) == _STANDARD:
-            decisions.edit(call, Replace(context.source.span(call), _HANDED, {}, callee_only=True))
-            for value in (*call.args[_POSITION:][:1], *(k.value for k in call.keywords if k.arg in _DEVICES)):
+        symbol = context.reference(call.func) or ""
+        if symbol in _HANDED and context.kind(call.func) == Ref(symbol) and call not in gone:
+            decisions.edit(call, Replace(context.source.span(call), _HANDED[symbol], {}, callee_only=True))
+            places = call.args[_POSITION:][:1] if symbol == _STANDARD else []
+            for value in (*places, *(k.value for k in call.keywords if k.arg in _DEVICES)):
                 template = device_or_none(context, value, "value")
                 if template != "value":
                     decisions.wrap(value, template)
             decisions.use(call.func)
-            decisions.mark(call.func, context.rules.rows[_STANDARD], _STANDARD, "exact")
+            decisions.mark(call.func, context.rules.rows[symbol], symbol, "exact")
+    for node in context.source.of(ast.Name, ast.Attribute):
+        symbol, parent = context.reference(node) or "", context.source.parents.get(node)
+        called = isinstance(parent, ast.Call) and parent.func is node or isinstance(parent, ast.ClassDef)
+        if symbol in _HANDED and context.kind(node) == Ref(symbol) and not called:
+            decisions.replace(node, _HANDED[symbol], {})
+            decisions.use(node)
+            decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
     for info in _classes(context):
         drawing = drawing_of(info) if _CORE in info.methods else None
         if drawing is None:

@@ -140,6 +140,9 @@ class _Plain(ast.NodeTransformer):
         nodes = [self.question.bound.given.get(item.id) for item in shown if isinstance(item, ast.Name)]
         if None in nodes or len(nodes) < len(shown):
             return None
+        if len(nodes) == 1 and self._is_unknown_list(nodes[0]):
+            self._differ(True)
+            return parsed(f"[torch.as_tensor(array) for array in {ast.unparse(value)}]")
         items: list[Kind] = []
         for node in nodes:
             assert node is not None
@@ -150,6 +153,13 @@ class _Plain(ast.NodeTransformer):
             return None
         self._differ(None in dtypes)
         return value
+
+    def _is_unknown_list(self, node: ast.expr | None) -> bool:
+        """Whether a list that is not shown here holds arrays of which nothing is known."""
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            return False
+        kinds = options(self.question.kind(node))
+        return all(isinstance(k.element if type(k) is Lst else k, Unknown) for k in kinds)
 
     def _differ(self, differs: bool) -> None:
         self.difference = DEFAULT_DTYPE if differs else self.difference

@@ -98,9 +98,12 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
     symbol = context.reference(node.func) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or symbol not in MODULE_OF or len(node.args) != 1 or node.keywords:
         return None
-    if isinstance(node.args[0], ast.Starred) or context.kind(node) not in (XP, EITHER):
+    if context.kind(node) not in (XP, EITHER):
         return None
-    return Origin(node, "native.device_of(x)", node.args[0], ((node.func, str(symbol)),))
+    first = node.args[0]
+    if isinstance(first, ast.Starred):
+        return Origin(node, "native.device_of(x[0])", first.value, ((node.func, str(symbol)),))
+    return Origin(node, "native.device_of(x)", first, ((node.func, str(symbol)),))
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:
