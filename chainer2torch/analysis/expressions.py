@@ -311,6 +311,8 @@ class Expressions(Interpreter):
         if kind is BOTTOM:
             return BOTTOM
         if isinstance(kind, Ref):
+            if kind.name in CUPY and name == "get_array_module" and self.rules.style == "native":
+                return Ref("chainer.backend.get_array_module")  # it is CuPy's own name for the same
             if kind.name in CUPY and self.rules.member("xp.Module", name) is not None:
                 return self._member(XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))

@@ -75,19 +75,16 @@ class UpdaterBase(Saved):
         pass
 
 
-class Updater:
-    """The base of updaters that say in ``update_core`` what one step is; iterators give lists of examples.
+class BatchUpdater:
+    """The base of updaters that say in ``update_core`` what one step on a list of examples is.
 
     Source: chainer.training.updaters.StandardUpdater.
     """
 
-    iteration = 0
     loss_scale = None  # where: loss_scale
 
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
-        for name, each in self._iterators.items():  # where: DataLoader
-            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         if device is not None:  # where: device_numbers
             device = get_device(device)
@@ -110,6 +107,20 @@ class Updater:
     def connect_trainer(self, trainer: Any) -> None:
         pass
 
+
+class Updater(BatchUpdater):
+    """The base of updaters that draw the batches themselves, of iterators that give lists of examples.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    iteration = 0
+
+    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
+        super().__init__(iterator, optimizer, converter, device)
+        for name, each in self._iterators.items():  # where: DataLoader
+            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
+
     def update(self) -> None:
         self.update_core()
         self.iteration += 1
@@ -130,6 +141,37 @@ class Updater:
         self.iteration = state["iteration"]
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
+
+
+class StandardBatchUpdater(BatchUpdater):
+    """One step on a batch that is handed over; the loss is by default what the model gives.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+
+    def __init__(  # where: loss_func, input_device, options_by_position
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Any = None,
+        device: Any = None,
+        loss_func: Any = None,
+        input_device: Any = None,  # where: input_device
+    ):
+        super().__init__(iterator, optimizer, converter, device)
+        if input_device is not None:  # where: input_device
+            self.input_device = get_device(input_device)
+        self.loss_func = loss_func
+
+    def update_core(self, batch: Any) -> None:
+        optimizer = self._optimizers["main"]
+        function: Any = getattr(optimizer, "target", None)
+        function = self.loss_func or function  # where: loss_func
+        device = self.device
+        device = self.input_device  # where: input_device
+        convert = self.converter
+        convert = functools.partial(converted, convert)  # where: own_converters
+        update_by(optimizer, function, convert(batch, device))
 
 
 class StandardUpdater(Updater):

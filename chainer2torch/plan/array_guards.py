@@ -54,7 +54,7 @@ def _are_tensors(name: str, q: Question) -> Any:
         starred = any(isinstance(item, ast.Starred) for item in shown.elts)
         kinds = kinds if starred or not all(isinstance(k, Tensor) for k in items) else items
     dtypes = {k.dtype or "" for k in kinds if isinstance(k, Tensor)}
-    alike = all(d.startswith("float") for d in dtypes) or dtypes <= _WHOLE
+    alike = all(d.startswith("float") for d in dtypes) or dtypes <= WHOLE
     return True if alike or _made_alike(q.bound.given.get(name), q.kind) else UNDECIDED
 
 
@@ -83,7 +83,7 @@ def _names_in(nodes: list[ast.expr], names: set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for node in nodes for n in ast.walk(node))
 
 
-_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 
 
 def _are_arrays(name: str, q: Question) -> Any:
@@ -136,4 +136,4 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "are_tensors": _are_tensors,
 }
 
-__all__ = ["ARRAY_TESTS", "dtype_named", "is_array", "is_torch_dtype"]
+__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype"]

@@ -95,12 +95,15 @@ class ReplaceStatement(StatementEdit):
 class Unwrap(StatementEdit):
     """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it.
 
-    With the ``branch`` 'whole' it stays as it is. ``operands`` are the names in those lines, as in ReplaceStatement.
+    With the ``branch`` 'whole' it stays as it is, with 'item' a ``with`` statement without its ``item``. ``operands``
+    are the names in those lines, and in those put ``before`` it, as in ReplaceStatement.
     """
 
     branch: str = "body"
     append: str = ""
     operands: Mapping[str, Operand] = dataclasses.field(default_factory=dict)
+    before: str = ""
+    item: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +150,7 @@ class Rename(StatementEdit):
 
 @dataclasses.dataclass(frozen=True)
 class AddParameter(StatementEdit):
-    """Gives a function definition one more parameter; ``default`` is code."""
+    """Gives a function definition one more parameter; ``default`` is code, "" for none."""
 
     name: str
     default: str

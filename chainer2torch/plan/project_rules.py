@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
@@ -64,6 +64,7 @@ _INSIDE_ITERATORS = frozenset(
 )
 _BEFORE_ORDER = 4  # arguments of a SerialIterator before its order_sampler; the other iterators have more
 _ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
+_IMAGE_SETS = frozenset({"chainer.datasets.ImageDataset", "chainer.datasets.LabeledImageDataset"})
 _READERS = frozenset({"numpy.load", "h5py.File"})
 _COMMUNICATOR = "chainermn.CommunicatorBase"
 
@@ -306,6 +307,31 @@ def _is_iterator(analysis: Analysis, inst: Inst) -> bool:
     return any(analysis.derives(inst.cls, base) for base in _ITERATORS)
 
 
+# -- data sets -----------------------------------------------------------------------------------------------------
+
+
+def _building_on_image_sets(analysis: Analysis) -> frozenset[int]:
+    """The programs that derive from data sets of image files, test for their class, or ask one for several examples."""
+    return _with(analysis, _builds_on_image_sets)
+
+
+def _builds_on_image_sets(analysis: Analysis, module: ModuleInfo) -> bool:
+    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
+        refs = [k.name for k in options(analysis.kind(node)) if isinstance(k, Ref)]
+        if any(analysis.rules.canonical(name) in _IMAGE_SETS for name in refs):
+            parent = module.source.parents.get(node)
+            loads = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+            if loads and not (isinstance(parent, ast.Call) and parent.func is node):
+                return True
+    return any(
+        isinstance(node, ast.Subscript)
+        and not isinstance(node.slice, ast.Constant)
+        and not all(scalar_type(k) == "int" for k in options(analysis.kind(node.slice)))
+        and any(isinstance(k, Inst) and k.cls in _IMAGE_SETS for k in options(analysis.kind(node.value)))
+        for node in module.source.of(ast.Subscript)
+    )
+
+
 # -- files of weights ----------------------------------------------------------------------------------------------
 
 
@@ -395,6 +421,7 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
         "freezes_by_marks": _freezing_by_marks,
         "changes_rules": _changing_rules,
         "looks_into_iterators": _looking_into_iterators,
+        "builds_on_image_sets": _building_on_image_sets,
         "exchanges_arrays": _exchanging_arrays,
     }
 )

@@ -12,7 +12,9 @@ _PLAIN_EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""
 def with_parameter(function: cst.FunctionDef, name: str, default: str) -> cst.FunctionDef:
     """The function with a parameter behind the last one that may be passed by position, else among the keyword ones."""
     parameters = function.params
-    new = cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=_PLAIN_EQUAL)
+    new = cst.Param(cst.Name(name))
+    if default:
+        new = new.with_changes(default=cst.parse_expression(default), equal=_PLAIN_EQUAL)
     by_keyword = isinstance(parameters.star_arg, (cst.Param, cst.ParamStar))
     field = "kwonly_params" if by_keyword else "params"
     before: Sequence[cst.Param] = getattr(parameters, field)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,13 @@ from chainer2torch.rewrite.suite_lines import comments_above, is_pass
 
 def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[Any]]) -> list[Any]:
     """What stands in the place of a compound statement; ``code`` makes the statements of a template."""
+    if edit.before:
+        rest = dataclasses.replace(edit, before="")
+        lines = unwrapped(node.with_changes(leading_lines=[]), rest, elif_, code)
+        return import_edits.above([*code(edit.before), *lines], node.leading_lines)
     above = list(node.leading_lines)
+    if edit.branch == "item":
+        return [_without_item(node, edit.item), *code(edit.append)]
     if edit.branch == "whole":
         return [node, *code(edit.append)]
     if edit.branch == "orelse":
@@ -41,6 +48,12 @@ def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[A
         body = comments_above(body[0])
     behind = code(edit.append) if edit.append else []
     return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
+
+
+def _without_item(node: cst.With, index: int) -> cst.With:
+    items = [item for i, item in enumerate(node.items) if i != index]
+    items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return node.with_changes(items=items)
 
 
 def into_if(node: cst.Try, new: list[Any]) -> cst.If:

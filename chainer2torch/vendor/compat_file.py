@@ -18,6 +18,7 @@ from pathlib import Path
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.version import __version__
 from chainer2torch.vendor.choices import choices, has_choices
+from chainer2torch.vendor.imports import import_blocks, imports_of, in_one_spelling
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
 from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
 from chainer2torch.vendor.trimming import trimmed
@@ -34,6 +35,7 @@ _NATIVE_ROOMS = "native."  # what the names of rooms in native/ begin with, besi
 _DISTRIBUTIONS = {"ignite": "pytorch-ignite", "pytorch_pfn_extras": "pytorch-pfn-extras", "PIL": "Pillow"}
 _MARK = "Written by chainer2torch"
 _NATIVE_MARK = "for code in the native style"
+_HAS_FIELDS = re.compile(r"\b(NamedTuple|TypedDict|Protocol|dataclass)\b")  # classes that keep annotations
 _IMPORTS_CHAINER = re.compile(r"^ +import chainer$", re.MULTILINE)  # rooms for projects that are half way
 
 __all__ = [
@@ -225,12 +227,15 @@ class _Module:
         ordered = self._order(self._closure(names))
         self._check_unique(ordered)
         pieces = self._pieces(ordered)
-        imports = self._imports(pieces)
+        if self.native:
+            pieces = in_one_spelling(pieces)
+        imports = imports_of(pieces, self.folder)
+        bare = bool(self.native) and not any(_HAS_FIELDS.search(piece.text) for _, piece in pieces)
         half_way = any(_IMPORTS_CHAINER.search(piece.text) for _, piece in pieces)
         parts = [
-            _header(names, imports, half_way, bool(self.native)),
-            "from __future__ import annotations",
-            *_import_blocks(imports),
+            _header(imports, half_way, bool(self.native)),
+            *([] if bare else ["from __future__ import annotations"]),
+            *import_blocks(imports),
         ]
         text = "\n\n".join(parts)
         previous: Piece | None = None
@@ -323,61 +328,22 @@ class _Module:
             result.append((room, piece))
         return result
 
-    def _imports(self, pieces: list[tuple[Room, Piece]]) -> list[Import]:
-        bound: dict[str, tuple[str, str]] = {}
-        found: dict[str, Import] = {}
-        for room, piece in pieces:
-            for item in room.imports:
-                if not item.needed_by(piece):
-                    continue
-                # `from torch import nn` is `import torch.nn as nn`
-                meaning = f"{item.module}.{item.name}" if item.name else item.module if item.alias else item.binds
-                previous = bound.setdefault(item.binds, (meaning, room.name))
-                if previous[0] != meaning:
-                    raise VendorError(
-                        f"{self.folder}: {item.binds} means different things in {previous[1]} and {room.name}"
-                    )
-                # one statement for each name; `import torch.utils.data` is needed beside `import torch`
-                found.setdefault(item.binds if item.name or item.alias else f"import {item.module}", item)
-        return sorted(found.values(), key=lambda item: (item.module, item.name or "", item.alias or ""))
 
-
-def _header(names: list[str], imports: list[Import], half_way: bool, native: bool) -> str:
-    about = f", {_NATIVE_MARK}" if native else ""
+def _header(imports: list[Import], half_way: bool, native: bool) -> str:
+    if native:
+        text = (
+            f'"""What PyTorch has no equal for. {_MARK} {__version__}, {_NATIVE_MARK}, '
+            'which writes it again when the project needs other helpers: keep changes elsewhere."""'
+        )
+        return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
     needs = sorted({item.module.split(".")[0] for item in imports} - sys.stdlib_module_names)
     needs = [_DISTRIBUTIONS.get(name, name) for name in (["chainer", *needs] if half_way else needs)]
     packages = f"needs {', '.join(needs)} and nothing else" if needs else "needs the standard library only"
-    if native:
-        text = (
-            f'"""What PyTorch has no equal for: the helpers of this project. It {packages}. '
-            f"{_MARK} {__version__}{about}, which writes it again when the project needs other helpers: "
-            'keep changes elsewhere."""'
-        )
-        return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
     text = (
-        f"{_MARK} {__version__}{about}. It belongs to this project now: it {packages}. "
+        f"{_MARK} {__version__}. It belongs to this project now: it {packages}. "
         "`chainer2torch migrate` writes this file again when the project needs other helpers: keep changes elsewhere."
     )
     rows = textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False)
     return "\n".join(
         ['"""What Chainer does and PyTorch has no equal for: the helpers that this project uses.', "", *rows, '"""']
     )
-
-
-def _import_blocks(imports: list[Import]) -> list[str]:
-    blocks: list[str] = []
-    for standard in (True, False):
-        lines: list[str] = []
-        froms: dict[str, list[str]] = {}
-        for item in imports:
-            if (item.module.split(".")[0] in sys.stdlib_module_names) is not standard:
-                continue
-            if item.name is None:
-                lines.append(f"import {item.module}" + (f" as {item.alias}" if item.alias else ""))
-            else:
-                text = item.name + (f" as {item.alias}" if item.alias else "")
-                froms.setdefault(item.module, []).append(text)
-        lines.extend(f"from {module} import {', '.join(items)}" for module, items in sorted(froms.items()))
-        if lines:
-            blocks.append("\n".join(lines))
-    return blocks

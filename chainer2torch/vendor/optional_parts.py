@@ -1,10 +1,10 @@
 """Parts of helpers that only some projects need: ``# where: add_hook, remove_hook`` behind a statement or a parameter.
 
 Such a part stays where one of these names is said; ``Lazy*`` stands for all names that begin so, ``.lr`` for the
-member of an object only: a keyword, a key or another string of the same letters does not count; ``out=`` for a keyword
-or a key only. The mark stands in
-the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last one
-only, as an argument by position must not become that of another parameter.
+member of an object only: a keyword, a key or another string of the same letters does not count; ``opt.lr`` for that of
+what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only. The mark stands
+in the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last
+one only, as an argument by position must not become that of another parameter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
-MARK = r"  # where: (\.?\w+[*=]?(?:, \.?\w+[*=]?)*)$"
+MARK = r"  # where: (\w*\.?\w+[*=]?(?:, \w*\.?\w+[*=]?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
@@ -40,7 +40,7 @@ def is_said(names: Collection[str], said: Collection[str]) -> bool:
     return any(name in said for name in names) or bool(beginnings) and any(w.startswith(beginnings) for w in said)
 
 
-def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str]) -> range:
+def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str] | dict[int, str]) -> range:
     """The rows of a part, with its decorators and the comment above; of a method also the blank rows above that."""
     first = min([part.lineno, *(item.lineno for item in getattr(part, "decorator_list", []))]) - 1
     while lines[first - 1].strip().startswith("#"):
@@ -76,19 +76,32 @@ def _without(node: _Node, gone: frozenset[ast.AST]) -> _Node:
     return result
 
 
-def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[int]) -> set[int]:
-    """Writes the header of a function that has marked parameters in one row, if it fits; gives the rows that go."""
+def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[int], every: bool = False) -> set[int]:
+    """Writes the header of a function that has marked parameters (of ``every`` one) in fewer rows, if it fits.
+
+    Changes ``lines`` (by row, from 0) and gives the rows that go.
+    """
     gone: set[int] = set()
-    any_marks = any(_MARK.search(lines[row]) for row in range(node.lineno - 1, node.end_lineno or 0))
-    for function in ast.walk(node) if any_marks else ():
+    marks = any(_MARK.search(lines[row]) for row in range(node.lineno - 1, node.end_lineno or 0))
+    for function in ast.walk(node) if marks or every else ():
         if isinstance(function, _Method):
-            rows = range(function.lineno - 1, function.body[0].lineno - 1)
-            kept = [_MARK.sub("", lines[row]).strip() for row in rows if row not in left_out]
-            if len(kept) > 1 and any(_MARK.search(lines[row]) for row in rows):
-                header = _MARK.sub("", lines[rows.start]).rstrip() + " ".join(kept[1:-1]).rstrip(",") + kept[-1]
-                if "#" not in header and len(header) <= _WIDTH:
-                    lines[rows.start] = header
-                    gone.update(rows[1:])
+            end = rows_of(function.body[0], lines).start
+            rows = [row for row in range(function.lineno - 1, end) if row not in left_out]
+            if len(rows) < 2:
+                continue
+            texts = [_MARK.sub("", lines[row]) for row in rows]
+            changed = every or any(_MARK.search(lines[row]) for row in range(rows[0], rows[-1] + 1))
+            if not changed or any("#" in text for text in texts):
+                continue
+            inner = " ".join(text.strip() for text in texts[1:-1]).rstrip(",")
+            header = texts[0].rstrip() + inner + texts[-1].strip()
+            between = texts[1][: len(texts[1]) - len(texts[1].lstrip())] + inner
+            if len(header) <= _WIDTH:
+                lines[rows[0]] = header
+                gone.update(rows[1:])
+            elif every and len(between) <= _WIDTH:
+                lines[rows[1]] = between
+                gone.update(rows[2:-1])
     return gone
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.vendor.annotations import bare_statement, unannotate
 from chainer2torch.vendor.docstrings import docstrings, shorten
 from chainer2torch.vendor.optional_parts import MARK, shorter_headers
 from chainer2torch.vendor.said import said_in
@@ -60,17 +61,17 @@ class Piece:
     def spelled_out(self, item: Import) -> Piece:
         """With ``module.name`` wherever it uses what ``from module import name`` binds."""
         full = f"{item.module}.{item.name}"
-        nodes = [node for node in ast.walk(ast.parse(self.text)) if isinstance(node, ast.Name)]
+        nodes = outer_names(ast.parse(self.text), item.binds)
         return dataclasses.replace(
             self,
-            text=_replaced(self.text, [(node, full) for node in nodes if node.id == item.binds]),
+            text=replaced(self.text, [(node, full) for node in nodes]),
             uses=self.uses - {item.binds} | {item.module.split(".")[0]},
         )
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019
     def renamed(self, old: str, new: str) -> Piece:
         """With another name for a helper, its own definition included."""
-        text = _replaced(self.text, [(node, new) for node in _outer(ast.parse(self.text), old)])
+        text = replaced(self.text, [(node, new) for node in outer_names(ast.parse(self.text), old)])
         head = re.compile(rf"^(class|def|async def) {re.escape(old)}\b", re.MULTILINE)
         return dataclasses.replace(self, text=head.sub(rf"\1 {new}", text, count=1))
 
@@ -78,7 +79,7 @@ class Piece:
     def flattened(self, alias: str) -> Piece:
         """With ``name`` for ``alias.name``: in one module the rooms are gone."""
         nodes = _attributes_of(ast.parse(self.text), alias)
-        return dataclasses.replace(self, text=_replaced(self.text, [(node, node.attr) for node in nodes]))
+        return dataclasses.replace(self, text=replaced(self.text, [(node, node.attr) for node in nodes]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ class Definition:
     prefix: str = ""
     left_out: frozenset[int] = frozenset()  # rows of parts that go
     rows: range = range(0)
-    brief: bool = False  # of each docstring, only what is before the first blank row
+    brief: bool = False  # without annotations; of each docstring, only what is before the first blank row
 
     @functools.cached_property
     def node(self) -> ast.stmt:
@@ -108,9 +109,14 @@ class Definition:
         return dataclasses.replace(self, parsed=node, left_out=frozenset(rows))
 
     @functools.cached_property
+    def core(self) -> ast.stmt:
+        """What a project gets of the statement, as far as names are concerned."""
+        return bare_statement(self.node) if self.brief else self.node
+
+    @functools.cached_property
     def said(self) -> frozenset[str]:
         """The names by which it may reach members of whatever."""
-        return frozenset(said_in(self.node))
+        return frozenset(said_in(self.core))
 
     @property
     def line(self) -> int:
@@ -146,33 +152,35 @@ class Definition:
         written = dict(enumerate(self.lines[: self.node.end_lineno or 0]))
         for docstring in docstrings(nodes_of(self.node)) if self.brief else ():
             dropped |= shorten(docstring, written)
-        dropped |= shorter_headers(self.node, written, self.left_out)
+        if self.brief:
+            dropped |= unannotate(self.node, written)
+        dropped |= shorter_headers(self.node, written, dropped, every=self.brief)
         kept = [_MARK.sub("", written[row]) for row in range(first, self.node.end_lineno or 0) if row not in dropped]
         if self.left_out and isinstance(self.node, ast.ClassDef) and isinstance(self.node.body[0], ast.Pass):
             kept.append("    pass")
         constant = not isinstance(self.node, _FUNCTIONS | ast.ClassDef)
         text = "\n".join(kept).rstrip()
         # a part that goes stood between two blank rows
-        return Piece(_BLANKS.sub("\n\n", text) if self.left_out else text, constant, self.uses)
+        return Piece(_BLANKS.sub("\n\n", text) if dropped else text, constant, self.uses)
 
     @functools.cached_property
     def uses(self) -> frozenset[str]:
         """The names that it takes from outside."""
-        return frozenset(_names([self.node]) | set(self.inner)) - frozenset(self.names)
+        return frozenset(_names([self.core]) | set(self.inner)) - frozenset(self.names)
 
     @functools.cached_property
     def eager(self) -> frozenset[str]:
         """Those of them that are needed when the module is imported."""
-        return frozenset(_names(_eager(self.node))) - frozenset(self.names)
+        return frozenset(_names(_eager(self.core))) - frozenset(self.names)
 
     @functools.cached_property
     def calls_eagerly(self) -> bool:
         """Whether something is called when the module is imported."""
-        return any(isinstance(child, ast.Call) for part in _eager(self.node) for child in ast.walk(part))
+        return any(isinstance(child, ast.Call) for part in _eager(self.core) for child in ast.walk(part))
 
     def attributes(self, alias: str, eager: bool) -> set[str]:
         """What it takes from the module ``alias``."""
-        parts = _eager(self.node) if eager else [self.node]
+        parts = _eager(self.core) if eager else [self.core]
         return {node.attr for part in parts for node in _attributes_of(part, alias)}
 
 
@@ -260,7 +268,7 @@ def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
     ]
 
 
-def _replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
+def replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
     """``text`` with expressions of one line replaced by others; columns are counted in UTF-8 bytes, as ast does."""
     lines = [line.encode() for line in text.split("\n")]
     for node, code in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):
@@ -344,7 +352,7 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _outer(node: ast.AST, name: str) -> Iterator[ast.Name]:
+def outer_names(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Where ``name`` means what stands outside, and no parameter or variable of a function that is called so, too."""
     if isinstance(node, ast.Name) and node.id == name:
         yield node
@@ -352,7 +360,7 @@ def _outer(node: ast.AST, name: str) -> Iterator[ast.Name]:
     if isinstance(node, _SCOPES) and name in _locals(node):
         parts = [*_eager(node), *_annotation_nodes(node)] if isinstance(node, _FUNCTIONS) else ()
     for part in parts:
-        yield from _outer(part, name)
+        yield from outer_names(part, name)
 
 
 def _locals(scope: ast.AST) -> set[str]:

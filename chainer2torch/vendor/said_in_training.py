@@ -19,6 +19,9 @@ _MAKE_DEVICES = frozenset({"torch.device", "compat.get_device", "compat.device_o
 _COPYING = frozenset({"copy", "deepcopy"})
 _STATES = frozenset({"state_dict", "load_state_dict"})
 _OF_TRAINING = ("train", "updat", "manager", "iter")  # what stands in the names of its objects
+_BEFORE_CONVERTER = 2  # arguments of an updater or evaluator
+_NAMES_OF_CONVERTERS = ("conv", "collat", "concat", "batch", "pad", "lambda")
+_OF_LIBRARY = frozenset({"StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater", "Evaluator", "Updater"})
 _CONVERTING = ("collate", "concat_examples", "convert")
 _NAMES_OF_DEVICES = ("device", "gpu", "cuda")
 
@@ -29,7 +32,7 @@ def of_training(nodes: list[ast.AST]) -> Iterator[str]:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     if any(_gives(call, 4, classes) for call in calls):
         yield OPTIONS_GIVEN
-    if any(_gives(call, 2, classes) for call in calls) or any(map(_names_converter, nodes)):
+    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or any(map(_names_converter, nodes)):
         yield OWN_CONVERTERS
     if any(map(_copies, nodes)):
         yield OBJECTS_COPIED
@@ -70,7 +73,14 @@ def _gives(call: ast.Call, number: int, classes: _Classes) -> bool:
     name, is_long = last(call.func), len(call.args) > number
     if is_long and name == "__init__" and id(call) not in classes.in_layers:
         return True
+    if is_long and number == _BEFORE_CONVERTER and _is_own(call, name):
+        is_long = any(part in ast.unparse(call.args[number]).lower() for part in _NAMES_OF_CONVERTERS)
     return (is_long or any(isinstance(item, ast.Starred) for item in call.args)) and classes.is_of_training(name)
+
+
+def _is_own(call: ast.Call, name: str) -> bool:
+    """Whether a class of the program's own is made, most of which have parameters of their own."""
+    return not ast.unparse(call.func).startswith("compat.") and name not in _OF_LIBRARY
 
 
 def _names_converter(node: ast.AST) -> bool:
@@ -120,7 +130,17 @@ class _Devices:
                     inside = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in own)
                     self.handed_on.update(id(name) for name in inside)
                 else:
-                    self.parameters |= own
+                    self.parameters |= own - self._with_devices(node)
+
+    def _with_devices(self, function: ast.AST) -> set[str]:
+        """The parameters of ``lambda *batch, device=torch.device('cpu'): ...``, which nobody gives another value."""
+        if not isinstance(function, ast.Lambda):
+            return set()
+        pairs = zip(function.args.kwonlyargs, function.args.kw_defaults)
+        found = {arg.arg: value for arg, value in pairs if value is not None and self.is_device(value)}
+        for name, value in found.items():
+            self.assigned.setdefault(name, []).append(value)
+        return set(found)
 
     def given(self, node: ast.AST) -> Iterator[ast.expr]:
         """What a node gives as a device."""
@@ -143,7 +163,8 @@ class _Devices:
         if of_training or converts or name == "partial":
             yield from (keyword.value for keyword in call.keywords if keyword.arg in _DEVICES)
         if of_training:
-            yield from call.args[3:4]
+            own = _is_own(call, name) and name != "__init__"
+            yield from (value for value in call.args[3:4] if not own or _may_be_device(value))
             if name != "__init__":  # what an ``__init__`` hands on, its callers have given
                 spread = (keyword.value for keyword in call.keywords if keyword.arg is None)
                 yield from (value for value in spread if not self._is_display(value))

@@ -86,8 +86,8 @@ def noise(x):
 
 def test_a_block_hands_its_own_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = native(THROUGH + EVALUATE + "\nevaluate(Net(), 0)\n")
-    assert "with compat.evaluating(model):" in result.code
-    assert "return noise(model(x), training=False)" in result.code
+    plain = "    model.eval()\n    result = noise(model(x), training=False)\n    model.train()\n    return result\n"
+    assert plain in result.code
     program = loaded(native(THROUGH + EVALUATE), tmp_path, monkeypatch)
     net, x = program.Net(), torch.ones(5, dtype=torch.int64)
     assert torch.equal(program.evaluate(net, x), net.l(x)) and net.training
@@ -202,23 +202,23 @@ run(Holder(), 1)
 @pytest.mark.parametrize(
     ("added", "helper"),
     [
-        ("for link in links: self.add_link(*link)", "evaluating"),
-        ("for name, link in links: self.add_link(name, link)", "evaluating"),
-        ("for name, link in links: setattr(self, name, link)", "eval_mode"),
+        ("for link in links: self.add_link(*link)", "model.eval()"),
+        ("for name, link in links: self.add_link(name, link)", "model.eval()"),
+        ("for name, link in links: setattr(self, name, link)", "with compat.eval_mode(model):"),
         (
             "with self.init_scope():\n            for name, link in links:\n                setattr(self, name, link)",
-            "evaluating",
+            "model.eval()",
         ),
-        ("self.add_link(*links[0])", "eval_mode"),
-        ("pass", "eval_mode"),
+        ("self.add_link(*links[0])", "with compat.eval_mode(model):"),
+        ("pass", "with compat.eval_mode(model):"),
     ],
 )
 def test_links_in_a_list_that_are_registered_too_are_reached(
     added: str, helper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = native(MODEL.format(call="F.dropout(self.l(x))") + HOLDER.format(added=added))
-    assert f"with compat.{helper}(model):" in result.code
-    if helper == "evaluating":
+    assert f"    {helper}\n" in result.code
+    if helper == "model.eval()":
         program = loaded(native(result.source[len(HEAD) :].replace("run(Holder(), 1)", "")), tmp_path, monkeypatch)
         model, x = program.Holder(), torch.arange(3)
         assert torch.equal(program.run(model, x), model.all[0][1].l(x)) and model.all[0][1].training
@@ -228,7 +228,7 @@ def test_a_layer_without_modes_may_be_anywhere() -> None:
     body = MODEL.format(call="F.dropout(self.more[0](self.l(x)))").replace(
         "    def forward", "        self.more = [L.Linear(4, 4)]\n\n    def forward"
     )
-    assert "with compat.evaluating(model):" in native(body + "\n" + RUN).code
+    assert "model.eval()\n" in native(body + "\n" + RUN).code
 
 
 RUN = "def run(model, x):\n    with chainer.using_config('train', False):\n        return model(x)\n\nrun(Net(), 1)\n"
@@ -238,17 +238,17 @@ PLAIN = HEAD + MODEL.format(call="self.l(x)") + "\n" + RUN
 @pytest.mark.parametrize(
     ("first", "helper"),
     [
-        ("", "evaluating"),
-        ("from other import Holder\n", "eval_mode"),
-        ("import importlib\n", "eval_mode"),
-        ("import pkg.other\n", "evaluating"),
+        ("", "model.eval()"),
+        ("from other import Holder\n", "with compat.eval_mode(model):"),
+        ("import importlib\n", "with compat.eval_mode(model):"),
+        ("import pkg.other\n", "model.eval()"),
     ],
 )
 def test_only_files_that_meet_decide_on_each_other(first: str, helper: str) -> None:
     other = HEAD + MODEL.format(call="self.l(x)") + "\nclass Holder(chainer.Chain):\n    def __init__(self):\n"
     other += "        super().__init__()\n        self.all = [Net()]\n"
     found = migrate_sources({"a.py": first + PLAIN, "other.py": other}, options=Options(style="native"))
-    assert f"compat.{helper}(model)" in found["a.py"].code
+    assert f"    {helper}\n" in found["a.py"].code
 
 
 BY_NAME = """
@@ -272,13 +272,13 @@ run(ByName(), 1)
 
 
 def test_a_child_that_is_asked_for_by_name_belongs_to_the_model() -> None:
-    assert "with compat.evaluating(model):" in native(BY_NAME).code
+    assert "model.eval()\n" in native(BY_NAME).code
 
 
 @pytest.mark.parametrize(
     ("value", "call", "block"),
     [
-        ("True", "model(x)", "with compat.in_mode(True, model):"),
+        ("True", "model(x)", "def run(model, x, flag):\n    return model(x)\n"),
         ("flag", "model(x)", "with compat.in_mode(flag, model):"),
         ("False", "model(x).found()", "with compat.in_mode(False, model):"),
     ],
@@ -306,7 +306,7 @@ class Trainer:
             return self.forward(batch)
 """
     code = migrate_source(source, options=Options(style="native")).code
-    assert "(self.net):" in code and "self.xp, " not in code
+    assert "        self.net.eval()\n" in code and "xp.eval" not in code
 
 
 IN_A_METHOD = """
@@ -329,3 +329,33 @@ def test_a_block_in_a_method_switches_the_module_that_a_function_asks(
     assert (net(x) == 0).any() and torch.equal(net(x, train=False), x)
     net.eval()
     assert (net(x) == 0).any() and torch.equal(net(x, train=False), x) and not net.training
+
+
+IN_A_LOOP = """
+class Net(chainer.ChainList):
+    def __init__(self):
+        super().__init__(L.BatchNormalization(3), L.Linear(3, 3))
+
+    def forward(self, x):
+        for i, layer in enumerate({layers}):
+            x = layer(x)
+        return x
+
+def run(model, x):
+    with chainer.using_config('train', False):
+        y = model(x)
+    return y
+
+others = [Net()]
+run(Net(), 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "reached"),
+    [("self.children()", True), ("[layer for layer in self]", True), ("others", False), ("make()", False)],
+)
+def test_parts_that_a_method_takes_from_its_module_are_reached(layers: str, reached: bool) -> None:
+    code = native(IN_A_LOOP.format(layers=layers)).code
+    assert ("    model.eval()\n    y = model(x)\n    model.train()\n" in code) == reached
+    assert ("with compat." in code) != reached

@@ -10,7 +10,7 @@ import chainer
 import numpy as np
 import pytest
 
-from chainer2torch.native import image_sets
+from chainer2torch.native import image_files, image_sets
 from chainer2torch.verify.script import synthetic_data
 
 CALLS = [
@@ -76,3 +76,26 @@ def test_archives_of_cifar(root, name, labels):
         first = getattr(image_sets, name)()
     assert len(first[0]) == (20 if name == "get_cifar10" else 4)
     same(getattr(chainer.datasets, name)(), first)
+
+
+def test_image_files(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    rng, names = np.random.RandomState(0), []
+    for i, shape in enumerate([(4, 5, 3), (4, 5), (4, 5, 4)]):
+        names.append(f"{i}.png")
+        Image.fromarray(rng.randint(0, 256, shape).astype(np.uint8)).save(tmp_path / names[-1])
+    (tmp_path / "list.txt").write_text("".join(f"{name}\n" for name in names))
+    (tmp_path / "pairs.txt").write_text("".join(f"{name} {i}\n" for i, name in enumerate(names)))
+    for make in (
+        lambda m: m.ImageDataset(names, str(tmp_path)),
+        lambda m: m.ImageDataset(str(tmp_path / "list.txt"), str(tmp_path), dtype=np.uint8),
+        lambda m: m.LabeledImageDataset([("0.png", 1)], str(tmp_path)),
+        lambda m: m.LabeledImageDataset(str(tmp_path / "pairs.txt"), str(tmp_path), np.float64, np.int64),
+    ):
+        theirs, ours = make(chainer.datasets), make(image_files)
+        same([[theirs[i] for i in range(len(theirs))]], [[ours[i] for i in range(len(ours))]])
+        with pytest.raises((TypeError, ValueError)):
+            ours[:3]
+    (tmp_path / "bad.txt").write_text("0.png\n")
+    with pytest.raises(ValueError):
+        image_files.LabeledImageDataset(str(tmp_path / "bad.txt"))

@@ -153,7 +153,10 @@ def run(xs):
         ("xp.concatenate([i, j])", "torch.cat([i, j])"),
         ("xp.concatenate([y[0], *[i, i]])", "compat.same_dtype("),
         ("xp.concatenate([y[0], i])", "torch.cat(compat.same_dtype([y[0], i]))"),
-        ("xp.stack([a[0] for a in [y, y.astype('d')]])", "compat.same_dtype("),
+        (
+            "xp.stack([a[0] for a in [y, y.astype('d')]])",
+            "torch.stack([a[0] for a in [y, y.to(torch.float64, copy=True)]])",
+        ),
         ("xp.argmax(held['y'], axis=1)", "torch.argmax(held['y'], dim=1)"),
         ("xp.sum(held['y'], axis=0)", "torch.sum(held['y'], dim=0)"),
         ("xp.random.choice(5, 3)", "torch.as_tensor(np.asarray(np.random.choice(5, 3)), device="),

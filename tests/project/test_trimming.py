@@ -238,16 +238,18 @@ def test_a_setting_of_an_optimizer_stays_where_it_may_be_named(name, settings, w
     ("program", "rate", "betas"),
     [
         ("f(lr=3, beta1=0.5)['lr'] = 'beta1', {'beta2': lr}", False, False),
-        ("opt.lr", True, True),
-        ("opt.alpha_t", True, True),
+        ("opt.lr", True, False),
+        ("args.lr + it.epoch", False, False),
+        ("args.lr = 3", True, False),
+        ("opt.alpha_t", True, False),
         ("opt.beta1 = 0.5", False, True),
-        ("getattr(opt, 'lr')", True, True),
+        ("getattr(opt, 'lr')", True, False),
         ("setattr(opt, 'beta2', 0.5)", False, True),
         ("operator.attrgetter('a.lr')(x)", True, True),
         ("attrgetter(name)(x)", True, True),
         ("setattr(opt, name, value)", True, True),
-        ("print('the rate is opt.lr now')", True, True),
-        ("print lr", True, True),
+        ("print('the rate is opt.lr now')", True, False),
+        ("print lr", True, False),
     ],
 )
 def test_the_rate_and_the_betas_of_adam_stay_where_a_member_of_their_name_is_said(program, rate, betas):
@@ -286,8 +288,8 @@ def test_options_of_updaters_and_evaluators_stay_where_a_program_gives_them(prog
     text = compat_file.build(["StandardUpdater", "Evaluator"], style="native", said=words(program))
     compile(text, "chainer_compat.py", "exec")
     for name in ("loss_func", "auto_new_epoch", "eval_hook", "eval_func"):
-        assert f"{name}: Any = None" in text or name not in expected.split() or f"{name}: bool" in text
-    header = "(self, iterator: Any, target: Any, converter: Any = collate, device: Any = None):"
+        assert f"{name}=" in text or name not in expected.split()
+    header = "(self, iterator, target, converter=collate, device=None):"
     assert (header in text) == ("eval_func" not in expected)
     assert ("super().__init__(iterator, optimizer, converter, device)" in text) == ("loss_func" in expected)
     assert ("self._eval_func" in text) == ("eval_func" in expected)
@@ -296,7 +298,7 @@ def test_options_of_updaters_and_evaluators_stay_where_a_program_gives_them(prog
 @pytest.mark.parametrize(
     ("program", "there", "gone"),
     [
-        ("loss.backward()", "(y: Tensor, *, enable_double_backprop: bool = False, retain_graph", "y.retain_grad()"),
+        ("loss.backward()", "(y, *, enable_double_backprop=False, retain_graph", "y.retain_grad()"),
         ("loss.backward(retain_grad=True)", "        y.retain_grad()\n", "loss_scale"),
     ],
 )
@@ -318,6 +320,7 @@ def test_batches_have_the_names_that_somebody_asks_for() -> None:
     [
         ("opt.update()", False),
         ("opt.update()\nseen.update({'a': 1})\nseen.update(a=1)", False),
+        ("seen.update(others)", False),
         ("opt.update(model, x)", True),
         ("opt.update(lambda: loss)", True),
         ("opt.update(*arguments)", True),
@@ -329,7 +332,7 @@ def test_batches_have_the_names_that_somebody_asks_for() -> None:
 def test_an_update_takes_a_loss_where_it_may_get_one(program: str, expected: bool) -> None:
     text = compat_file.build(["LateSGD"], style="native", said=words(program))
     assert ("compute_gradients" in text) == ("def backward(" in text) == ("lossfun" in text) == expected
-    assert expected or "def update(self) -> None:" in text  # what it gets all the same is an error
+    assert expected or "def update(self):" in text  # what it gets all the same is an error
     compile(text, "chainer_compat.py", "exec")
 
 
@@ -341,13 +344,6 @@ def test_a_helper_that_gives_losses_to_updates_says_so() -> None:
 def test_no_two_blank_rows_stay_where_a_part_of_a_class_went() -> None:
     said = words("class A(compat.Function):\n    def forward(self, x):\n        return x\n")
     assert "\n\n\n    " not in compat_file.build(["Function"], style="native", said=said)
-
-
-def test_the_head_names_packages_as_they_are_installed_in_rows_of_120_columns() -> None:
-    text = compat_file.build(["Trainer", "get_mnist"], style="native")
-    head = text.partition("from __future__")[0]
-    assert "pytorch-pfn-extras" in head and max(map(len, head.splitlines())) <= 120
-    assert compat_file.is_ours(text) and compat_file.style_of(text) == "native"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.analysis.models.xp_modules import CUPY
+from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -38,6 +38,9 @@ def run(context: Context) -> Decisions:
                 _variable(context, decisions, node, found, named.setdefault(context.scopes.get(node), set()))
         elif isinstance(node, ast.Name) and context.reference(node) not in CUPY:
             continue
+        elif isinstance(node, ast.Call) and _is_of_host(context, node):
+            _tell(context, decisions, Origin(node, "numpy", None, ((node.func, str(context.reference(node.func))),)))
+            decisions.replace(node, "numpy", {})
         elif not isinstance(context.source.parents.get(node), ast.Assign):
             if is_device(context, node) and (origin := device_in(context, node)) is not None:
                 decisions.replace(node, _written(context, node, origin), origin.operands(context))
@@ -46,6 +49,11 @@ def run(context: Context) -> Decisions:
     _hand_over(context, decisions)
     _attributes(context, decisions)
     return decisions
+
+
+def _is_of_host(context: Context, call: ast.Call) -> bool:
+    """Whether a call gives the array module of arrays that are known to be NumPy's."""
+    return context.reference(call.func) in MODULE_OF and context.kind(call) == Ref("numpy")
 
 
 def _attributes(context: Context, decisions: Decisions) -> None:
@@ -165,7 +173,7 @@ def _variable(context: Context, decisions: Decisions, name: ast.Name, found: Var
             decisions.edit(statement, Remove(context.source.start(statement)))
             decisions.remove(statement.value)
             for load in found.needed:
-                decisions.replace(load, origin.template, origin.operands(context))
+                decisions.replace(load, _written(context, load, origin), origin.operands(context))
             return
     spelled = _free_name(context, name, named)
     named.add(spelled)
@@ -201,8 +209,10 @@ def _may_go(context: Context, statement: ast.stmt) -> bool:
 
 
 def _stays_true(context: Context, origin: Origin) -> bool:
-    """Whether the device may be asked later just as well: of a parameter that nothing else is assigned to."""
+    """Whether the device may be named later just as well: the host, or that of a parameter that stays what it is."""
     node = origin.of
+    if origin.template == HOST:
+        return True
     if origin.template not in ("x.device", "x[0].device") or not isinstance(node, ast.Name):
         return False
     scope = context.scopes.get(node)

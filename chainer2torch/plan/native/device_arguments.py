@@ -12,7 +12,8 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Ref, options
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native
@@ -39,15 +40,27 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
-def _devices(context: Context, call: ast.Call, by_position: bool) -> list[ast.expr]:
-    known = by_position and not any(isinstance(a, ast.Starred) for a in call.args)
-    found = call.args[_POSITION : _POSITION + 1] if known else []
+def _devices(context: Context, call: ast.Call, base: bool) -> list[ast.expr]:
+    place = _POSITION if base else _own_position(context, call)
+    known = place is not None and not any(isinstance(a, ast.Starred) for a in call.args)
+    found = call.args[place : place + 1] if known and place is not None else []
     for keyword in call.keywords:
         if keyword.arg in _DEVICES:
             found.append(keyword.value)
         elif keyword.arg is None and isinstance(keyword.value, ast.Name):
             found += _in_dictionary(context, keyword.value)
     return found
+
+
+def _own_position(context: Context, call: ast.Call) -> int | None:
+    """Which argument of a class of the project is its parameter for the device."""
+    for kind in options(context.kind(call.func)):
+        for owner in context.analysis.mro(kind.info) if isinstance(kind, Class) else ():
+            made = owner.methods.get("__init__") if isinstance(owner, ClassInfo) else None
+            if made is not None:
+                names = [arg.arg for arg in (*made.node.args.posonlyargs, *made.node.args.args)][1:]
+                return names.index("device") if "device" in names else None
+    return _POSITION
 
 
 def _in_dictionary(context: Context, spread: ast.Name) -> list[ast.expr]:
@@ -89,19 +102,41 @@ def _makes_own(context: Context, call: ast.Call) -> bool:
 
 
 def _hands_on(context: Context, cls: ClassInfo) -> bool:
+    """Whether the device that a class is made with goes to Chainer's base as it is, and nowhere else."""
     if not any(context.analysis.derives(cls, base) for base in _BASES):
         return False
     for owner in context.analysis.mro(cls):
         if isinstance(owner, str):
             return owner in _BASES
         made = owner.methods.get("__init__")
-        if made is not None:
-            a = made.node.args
-            names = {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
-            starred = a.kwarg is not None and not _asks(made.node, a.kwarg.arg)
-            if names & _DEVICES or not starred:
-                return False
+        if made is not None and not (_hands_all_on(made) or _hands_parameter_on(context, owner, made)):
+            return False
     return False
+
+
+def _hands_all_on(made: FuncInfo) -> bool:
+    """``def __init__(self, *args, **kwargs)``, whose ``device`` nothing asks for."""
+    a = made.node.args
+    named = {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)} & _DEVICES
+    return not named and a.kwarg is not None and not _asks(made.node, a.kwarg.arg)
+
+
+def _hands_parameter_on(context: Context, cls: ClassInfo, made: FuncInfo) -> bool:
+    """``def __init__(self, ..., device)`` that gives it to the base; no other class may give a number to this one."""
+    a = made.node.args
+    if not {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)} & {"device"} or a.kwarg is not None:
+        return False
+    names = [n for n in nodes_of(made.node) if isinstance(n, ast.Name) and n.id == "device"]
+    bases = [c for c in nodes_of(made.node) if isinstance(c, ast.Call) and _is_base_made(c)]
+    given = {id(value) for call in bases for value in (*call.args[_POSITION:], *(k.value for k in call.keywords))}
+    derived = [c for c in context.analysis.classes.values() if c is not cls and cls in context.analysis.mro(c)]
+    direct = any(Ref(base) in cls.bases for base in _BASES)
+    return (
+        direct
+        and bool(names)
+        and all(id(n) in given for n in names)
+        and not any("__init__" in c.methods for c in derived)
+    )
 
 
 def _asks(function: ast.AST, kwargs: str) -> bool:
@@ -111,15 +146,25 @@ def _asks(function: ast.AST, kwargs: str) -> bool:
 
 
 def _makes_base(context: Context, call: ast.Call) -> bool:
-    """Whether a call is ``super().__init__(...)`` in a class whose next base is Chainer's."""
-    function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr != "__init__":
-        return False
-    if not isinstance(function.value, ast.Call) or not is_super(function.value):
+    """Whether a call is ``super().__init__(...)`` in a class whose next base is Chainer's, and that has a number."""
+    if not _is_base_made(call):
         return False
     outer = context.source.enclosing(call, ast.ClassDef)
     cls = context.analysis.classes.get(outer) if isinstance(outer, ast.ClassDef) else None
-    return cls is not None and any(Ref(base) in [context.kind(b) for b in cls.node.bases] for base in _BASES)
+    if cls is None or not any(Ref(base) in cls.bases for base in _BASES):
+        return False
+    made = cls.methods.get("__init__")
+    return made is None or not _hands_parameter_on(context, cls, made)
+
+
+def _is_base_made(call: ast.Call) -> bool:
+    function = call.func
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr == "__init__"
+        and isinstance(function.value, ast.Call)
+        and is_super(function.value)
+    )
 
 
 __all__ = ["run"]

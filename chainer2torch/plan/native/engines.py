@@ -35,6 +35,7 @@ class Manager:
     on_errors: bool = False  # whether an extension wants to know of exceptions
     whole: bool = True  # whether an epoch is known to have a whole number of batches
     long: bool = False  # whether the arguments take several lines
+    apart: bool = False  # whether the models stand in a line of their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Loop:
         arguments = [never if made.by_trigger else "LENGTH", f"iters_per_epoch={made.epoch}"]
         name = "native.TrainingManager" if made.asks else "pytorch_pfn_extras.training.ExtensionsManager"
         rows = [[made.models], [made.optimizers, *arguments]]
-        return _made(made, made.long, name, *(rows if made.more else [sum(rows, [])]))
+        return _made(made, made.long, name, *(rows if made.apart else [sum(rows, [])]))
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """A ``while`` loop, with one over the batches in it unless an updater draws them."""

@@ -71,16 +71,21 @@ def _may_be(context: Context, kind: Kind, classes: frozenset[str | ClassInfo]) -
     return any(a in mro(b) or b in mro(a) for a in _classes(kind) for b in classes)
 
 
-def calls_of_display(context: Context, display: ast.expr) -> list[ast.Call] | None:
+def calls_of_display(context: Context, display: ast.expr, seen: frozenset[str] = frozenset()) -> list[ast.Call] | None:
     """The calls that get what stands in a dictionary with a name, as an argument or by ``**``; None: not known.
 
-    ``options = {'optimizer': optimizers}; Updater(**options)``. What is looked up in it has to be known there.
+    ``options = {'optimizer': optimizers}; Updater(**options)``; ``options['optimizer'] = optimizers`` puts it there,
+    too. What is looked up in it has to be known there.
     """
     statement = context.source.parents.get(display)
-    if not isinstance(display, ast.Dict) or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or context.source.enclosing(target, ast.Global, ast.ClassDef) is not None:
+    holder = put_into(statement)
+    target = statement.targets[0] if holder is None else holder
+    known = isinstance(display, ast.Dict) if holder is None else _is_display(context, holder)
+    if not known or not isinstance(target, ast.Name) or target.id in seen:
+        return None
+    if context.source.enclosing(target, ast.Global, ast.ClassDef) is not None:
         return None
     scope, calls = context.scope(target, target.id), list[ast.Call]()
     if scope is context.source.tree and any(
@@ -92,21 +97,82 @@ def calls_of_display(context: Context, display: ast.expr) -> list[ast.Call] | No
     for node in context.source.of(ast.Name):
         if node.id != target.id or context.scope(node, node.id) is not scope or node is target:
             continue
-        found = _calls_of_load(context, node)
+        found = _calls_of_load(context, node, seen | {target.id})
         if found is None:
             return None
         calls += found
     return calls
 
 
-def _calls_of_load(context: Context, node: ast.Name) -> list[ast.Call] | None:
+def takers_of_display(context: Context, node: ast.expr) -> list[ast.Call]:
+    """The calls that get an object in a dictionary with a name, or in a part of one; none: it stands in no such one."""
+    inner: ast.expr = node
+    for outer in context.source.ancestors(node):
+        if isinstance(outer, ast.Assign):
+            held = isinstance(inner, ast.Dict) or put_into(outer) is not None
+            return calls_of_display(context, inner) or [] if held else []
+        if not isinstance(outer, ast.Dict):
+            break
+        inner = outer
+    return []
+
+
+def put_into(statement: ast.AST) -> ast.Name | None:
+    """The name of the dictionary in ``options['optimizer'] = optimizer``."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Constant):
+        return None
+    return target.value if isinstance(target.value, ast.Name) else None
+
+
+def written_in(context: Context, name: ast.expr) -> list[tuple[str, ast.expr]] | None:
+    """What stands in a dictionary with a name, in the order of the text, by its keys; None: not all of it is known."""
+    if not isinstance(name, ast.Name) or not _is_display(context, name):
+        return None
+    scope, found = context.scope(name, name.id), list[tuple[str, ast.expr]]()
+    for node in context.source.of(ast.Name):
+        if node.id != name.id or context.scope(node, node.id) is not scope:
+            continue
+        parent = context.source.parents[node]
+        if isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Dict) and node in parent.targets:
+            pairs = list(zip(parent.value.keys, parent.value.values))
+        elif isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+            statement = context.source.parents[parent]
+            if put_into(statement) is not node:
+                return None
+            assert isinstance(statement, ast.Assign)
+            pairs = [(parent.slice, statement.value)]
+        elif isinstance(parent, (ast.Attribute, ast.Starred, ast.Delete)):
+            return None  # `options.update(more)`
+        else:
+            continue
+        for key, value in pairs:
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                return None
+            found.append((key.value, value))
+    return found
+
+
+def _is_display(context: Context, name: ast.Name) -> bool:
+    """Whether a name stands for nothing but dictionaries that are written down where it gets its value."""
+    scope = context.scope(name, name.id)
+    stores = [n for n in context.source.of(ast.Name) if n.id == name.id and isinstance(n.ctx, ast.Store)]
+    bound = [context.source.parents[n] for n in stores if context.scope(n, n.id) is scope]
+    return bool(bound) and all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Dict) for s in bound)
+
+
+def _calls_of_load(context: Context, node: ast.Name, seen: frozenset[str]) -> list[ast.Call] | None:
     parent = context.source.parents[node]
     if not isinstance(node.ctx, ast.Load):
-        return None
+        return [] if isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Dict) else None
+    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store) and parent.value is node:
+        return []
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Subscript):
+        return calls_of_display(context, node, seen)  # a part of another one
     if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
         return [] if context.kind(parent) != UNKNOWN else None
     if isinstance(parent, ast.Dict):
-        return calls_of_display(context, parent)
+        return calls_of_display(context, parent, seen)
     call = context.source.parents[parent] if isinstance(parent, ast.keyword) else parent
     return [call] if isinstance(call, ast.Call) and call.func is not node else None
 

@@ -38,6 +38,7 @@ class Hooked:
     hook: Hook
     context: Context
     way: Way
+    fills: bool = False  # whether a line in front of it fills the gradients that are missing
 
     @property
     def operands(self) -> dict[str, Operand]:

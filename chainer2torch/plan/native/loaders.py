@@ -8,6 +8,7 @@ import enum
 from chainer2torch.analysis.kinds import Inst, Kind, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.own_updaters import takes_lists
 
@@ -35,7 +36,8 @@ def _need(objects: Objects, use: Use) -> Need | None:
     if use.member:
         return None
     if takes_lists(use):
-        return Need.DRAWN
+        handed = are_handed(objects.analysis, use.context.module)
+        return Need.EXAMPLES if handed else Need.DRAWN
     call = next((a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)), None)
     kinds = options(use.context.kind(call)) if call is not None else ()
     takers = [k for k in kinds if isinstance(k, Inst) and _takes(objects, k)]

@@ -13,7 +13,15 @@ from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
 from chainer2torch.plan.native import opened, places
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
-from chainer2torch.plan.native.loop_iterators import CONCERN, WORKERS, Form, Iterator, form_of, needs_collation
+from chainer2torch.plan.native.loop_iterators import (
+    CONCERN,
+    WORKERS,
+    Form,
+    Iterator,
+    form_of,
+    is_copied,
+    needs_collation,
+)
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
@@ -128,6 +136,8 @@ class _Writer:
         template = f"{_LOADER}({', '.join(parts)})"
         if self.iterator.form is Form.BATCHES:
             template = f"native.Batches({template})"
+        elif self.iterator.form is Form.ENDLESS:
+            template = f"native.endless({template})"
         self.decisions.replace(call, template, operands)
         self.decisions.use(call.func)
         row = self.context.rules.rows[str(self.inst.cls)]
@@ -140,10 +150,14 @@ class _Writer:
         context, decisions, batch = self.context, self.decisions, loop.batch
         self._mark(loop.uses)
         statement = loop.statement
-        if isinstance(statement, ast.For):
-            if self.iterator.collates and batch.statements:
-                decisions.replace(statement.target, context.source.segment(batch.target), {})
+        if not isinstance(statement, ast.While):
+            if self.iterator.collates and batch.statements and loop.bound is not None:
+                parts = context.source.segment(batch.target)
+                decisions.replace(loop.bound, parts if loop.bound is statement.target else f"({parts})", {})
                 self._converted(batch)
+            for use in loop.uses:
+                if use.parent is not statement:
+                    self._use(use)
             return
         target = batch.target
         if self.iterator.collates:
@@ -164,6 +178,7 @@ class _Writer:
         """The head of the loop over epochs, which counts as Chainer does where the program asks."""
         assert loop.stop is not None
         operands["stop"] = Operand(code=self.context.source.segment(loop.stop))
+        assert isinstance(loop.statement, ast.While)
         name = _free(self.context, loop.statement)
         for count in loop.counts:
             self.decisions.replace(count, name, {})
@@ -212,7 +227,7 @@ class _Writer:
         context, decisions = self.context, self.decisions
         parent = use.parent
         if isinstance(parent, ast.Call):  # copy.copy(iterator): a DataLoader may be read by several loops
-            if parent.args == [use.node] and ast.unparse(parent.func).rpartition(".")[2] in ("copy", "deepcopy"):
+            if is_copied(use) and self.iterator.form is not Form.BATCHES:
                 decisions.replace(parent, "value", {"value": context.operand(use.node)})
             return
         if not isinstance(parent, ast.Attribute):
@@ -220,6 +235,9 @@ class _Writer:
         self.done.discard(parent)
         self._mark([use])
         batches = self.iterator.form is Form.BATCHES
+        if self.iterator.form is Form.ENDLESS and use.call is not None and use.member in ("next", "__next__"):
+            decisions.replace(use.call, "next(self)", {"self": context.operand(use.node)})
+            return
         if use.call is not None and (use.member == "finalize" or use.member == "reset" and not batches):
             self._remove([context.source.statement(use.call)])
         elif batches and use.member in ("dataset", "batch_size"):

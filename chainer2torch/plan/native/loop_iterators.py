@@ -24,7 +24,7 @@ from chainer2torch.analysis.models import data
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.loaders import Need, need_of
-from chainer2torch.plan.native.loop_shapes import Loop, loops_of
+from chainer2torch.plan.native.loop_shapes import Loop, loops_of, walk_over
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -36,6 +36,7 @@ _KNOWN = frozenset(
 _SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
 _IDLE = frozenset({"reset", "finalize"})  # calls that have nothing to do there
 _COUNTS = frozenset({"epoch", "is_new_epoch", "epoch_detail"})
+_SEVERAL_TIMES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 
 
@@ -44,6 +45,7 @@ class Form(enum.Enum):
 
     LOADER = "a DataLoader: every loop over it is a for loop"
     GIVEN = "what the updater or evaluator makes of it that gets it; nothing else reads it"
+    ENDLESS = "native.endless over a DataLoader: next(), and nothing else"
     BATCHES = "native.Batches around a DataLoader: next(), epoch, is_new_epoch"
 
 
@@ -109,7 +111,8 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         form = Form.BATCHES if need is Need.DRAWN else Form.LOADER
         return Iterator(form, bound, (), need is Need.BATCHES)
     if not any(_is_work(use) for use in uses):  # whoever it is given to reads it
-        return Iterator(Form.GIVEN, bound, (), True)
+        taken = any(_is_given(objects, use) for use in objects.uses_of(inst))
+        return Iterator(Form.GIVEN if taken else Form.LOADER, bound, (), True)
     if any(_is_given(objects, use) for use in objects.uses_of(inst)):
         return "read in a loop, and given to another object that reads it"
     found: list[Loop] = []
@@ -130,8 +133,11 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         return Iterator(Form.LOADER, bound, tuple(loops), collates)
     if not repeats(bound):
         return "read in a loop that is not understood"
-    understood = all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses)
-    return Iterator(Form.BATCHES, bound, (), False) if understood else "read in a way that is not understood"
+    if not all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses):
+        return "read in a way that is not understood"
+    drawn = all(_is_next(use) or use.member == "finalize" for use in uses)
+    copied = any(is_copied(use) for use in objects.uses_of(inst))
+    return Iterator(Form.ENDLESS if drawn and not copied else Form.BATCHES, bound, (), False)
 
 
 def _needs_converter(loop: Loop) -> bool:
@@ -142,7 +148,7 @@ def _needs_converter(loop: Loop) -> bool:
 
 def is_read(use: Use) -> bool:
     """Whether an expression does something with the iterator itself; others only hand it on."""
-    return bool(use.member) or isinstance(use.parent, (ast.For, ast.comprehension)) or _is_next(use)
+    return bool(use.member) or walk_over(use.context, use.node) is not None or _is_next(use)
 
 
 def _is_work(use: Use) -> bool:
@@ -166,7 +172,7 @@ def _is_next(use: Use) -> bool:
 
 
 def _is_looped(use: Use) -> bool:
-    return isinstance(use.parent, ast.For) and use.parent.iter is use.node
+    return walk_over(use.context, use.node) is not None
 
 
 def is_load(use: Use) -> bool:
@@ -187,8 +193,8 @@ def _is_idle(use: Use) -> bool:
 
 def _is_whole(objects: Objects, inst: Inst, loop: Loop, repeat: bool) -> bool:
     """Whether a loop that is understood runs through whole epochs of this iterator."""
-    if isinstance(loop.statement, ast.For):
-        return not repeat and not loop.statement.orelse
+    if not isinstance(loop.statement, ast.While):
+        return not repeat and not getattr(loop.statement, "orelse", ())
     if loop.stop is None:
         return True
     return _begins_once(objects, inst, loop)
@@ -201,21 +207,24 @@ def _begins_once(objects: Objects, inst: Inst, loop: Loop) -> bool:
         return False
     if places.function_of(context, maker) is not places.function_of(context, loop.statement):
         return False
-    around = [a for a in context.source.ancestors(loop.statement) if isinstance(a, (ast.For, ast.While))]
+    outer = list(context.source.ancestors(loop.statement))
+    around: list[ast.AST] = [a for a in outer if isinstance(a, (ast.For, ast.While))]
+    if isinstance(loop.statement, ast.comprehension):  # of a generator that is walked over again, or inside another
+        around += [a for a in outer if isinstance(a, _SEVERAL_TIMES)][1:]
     return all(a in context.source.ancestors(maker) for a in around)
 
 
 def _read_again(objects: Objects, inst: Inst, loops: Sequence[Loop]) -> str:
     """Why Chainer may find an iterator without ``repeat`` at its end, where a DataLoader begins anew; "": it cannot."""
     uses = objects.uses_of(inst)
-    put_back = any(use.member == "reset" for use in uses) or any(_is_copied(use) for use in uses)
+    put_back = any(use.member == "reset" for use in uses) or any(is_copied(use) for use in uses)
     if put_back or all(loop.dropped for loop in loops):
         return ""
     once = len(loops) == 1 and _begins_once(objects, inst, loops[0])
     return "" if once else "read again without a reset()"
 
 
-def _is_copied(use: Use) -> bool:
+def is_copied(use: Use) -> bool:
     call = use.parent
     kind = use.context.kind(call.func) if isinstance(call, ast.Call) else None
     return isinstance(kind, Ref) and kind.name in _COPIES
@@ -251,7 +260,7 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 
 def used(objects: Objects, use: Use) -> str | None:
     """One use of an iterator in a loop; what reaches the place has to have one form."""
-    if _is_copied(use):
+    if is_copied(use) and walk_over(use.context, use.node) is None:
         return ""
     if not is_read(use):
         return None
@@ -262,7 +271,7 @@ def used(objects: Objects, use: Use) -> str | None:
     return "" if len({(form.form, form.collates) for form in known}) == 1 else "one of several iterators"
 
 
-CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used)
+CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used, in_displays=True)
 
 __all__ = [
     "CONCERN",
@@ -273,6 +282,7 @@ __all__ = [
     "form_of",
     "needs_collation",
     "has_place",
+    "is_copied",
     "is_load",
     "is_read",
     "used",

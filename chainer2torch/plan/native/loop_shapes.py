@@ -31,6 +31,8 @@ from chainer2torch.plan.native.objects import Use
 from chainer2torch.rules.signature import BindError
 
 _CONCAT = "chainer.dataset.concat_examples"
+_COUNTING = "builtins.enumerate"
+_WALKERS = frozenset({_COUNTING, "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "copy.copy", "copy.deepcopy"})
 _RESET = frozenset({"epoch", "current_position", "is_new_epoch", "_pushed_position", "_epoch", "_is_new_epoch"})
 
 
@@ -48,13 +50,14 @@ class Batch:
 class Loop:
     """One loop over an iterator, with the uses of the iterator that it accounts for."""
 
-    statement: ast.While | ast.For
+    statement: ast.While | ast.For | ast.comprehension
     batch: Batch
     uses: tuple[Use, ...]
     stop: ast.expr | None = None  # n in `while it.epoch < n`
     last: ast.If | None = None  # `if it.is_new_epoch:` at its end
     dropped: tuple[ast.stmt, ...] = ()  # statements of `last` that put the iterator back to its start
     counts: tuple[ast.Attribute, ...] = ()  # `it.epoch` in `last`
+    bound: ast.expr | None = None  # what a `for` loop binds a batch to: with `enumerate` a part of its target
 
 
 def loops_of(context: Context, uses: Sequence[Use]) -> list[Loop]:
@@ -62,12 +65,38 @@ def loops_of(context: Context, uses: Sequence[Use]) -> list[Loop]:
     found: list[Loop] = []
     for use in uses:
         statement = context.source.enclosing(use.node, ast.While, ast.For)
-        if isinstance(use.parent, ast.For) and use.parent.iter is use.node:
-            found.append(Loop(use.parent, _of_for(context, use.parent), (use,)))
+        walk = walk_over(context, use.node)
+        if isinstance(walk, ast.comprehension):
+            found.append(Loop(walk, Batch((), walk.target), (use,)))
+        elif isinstance(walk, ast.For):
+            bound = _bound(context, walk, use.node)
+            found.append(Loop(walk, _of_for(context, walk, bound), (use,), bound=bound))
         elif use.member == "next" and use.call is not None and isinstance(statement, ast.While):
             loop = _while(context, statement, use, [u for u in uses if _is_inside(context, u.node, statement)])
             found += [loop] if loop is not None else []
     return found
+
+
+def walk_over(context: Context, node: ast.expr) -> ast.For | ast.comprehension | None:
+    """The loop over a value, which may be counted, shown or copied on the way: ``for i, x in enumerate(tqdm(it))``."""
+    parent = context.source.parents[node]
+    while isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
+        kind = context.kind(parent.func)
+        if not isinstance(kind, Ref) or kind.name not in _WALKERS:
+            return None
+        node, parent = parent, context.source.parents[parent]
+    return parent if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node else None
+
+
+def _bound(context: Context, walk: ast.For, node: ast.expr) -> ast.expr:
+    """What a loop binds a batch to."""
+    counted = [
+        a for a in context.source.ancestors(node) if isinstance(a, ast.Call) and walk in context.source.ancestors(a)
+    ]
+    if not any(context.kind(call.func) == Ref(_COUNTING) for call in counted):
+        return walk.target
+    pair = walk.target
+    return pair.elts[1] if isinstance(pair, ast.Tuple) and len(pair.elts) == 2 and len(counted) == 1 else pair
 
 
 def _is_inside(context: Context, node: ast.AST, loop: ast.stmt) -> bool:
@@ -176,8 +205,10 @@ def _converted(context: Context, body: Sequence[ast.stmt], target: ast.expr, loo
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
         return None
     scope = places.function_of(context, loop) or context.source.tree
-    loads = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id]
-    loads = [n for n in loads if isinstance(n.ctx, ast.Load) and _reaches(context, loop, n, target.id)]
+    names = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id]
+    owner = context.scope(target, target.id)
+    own = [n for n in names if isinstance(n.ctx, ast.Load) and context.scope(n, n.id) is owner]
+    loads = [n for n in own if _reaches(context, loop, n, target.id)]
     device = _device(context, value)
     if loads != [value.args[0]] or not isinstance(device, tuple) or not places.is_alone(context, second):
         return None
@@ -209,8 +240,8 @@ def _binds(context: Context, store: ast.AST, name: str, load: ast.Name) -> bool:
     return context.source.start(store) < context.source.start(load)
 
 
-def _of_for(context: Context, loop: ast.For) -> Batch:
-    return _converted(context, loop.body, loop.target, loop) or Batch((), loop.target)
+def _of_for(context: Context, loop: ast.For, bound: ast.expr) -> Batch:
+    return _converted(context, loop.body, bound, loop) or Batch((), bound)
 
 
 def _device(context: Context, call: ast.Call) -> tuple[ast.expr | None] | None:
@@ -239,4 +270,4 @@ def _has_place(context: Context, target: ast.expr, value: ast.Call, device: ast.
     return isinstance(target, ast.Name) and (device is None or isinstance(context.kind(value), Tensor))
 
 
-__all__ = ["Batch", "Loop", "loops_of"]
+__all__ = ["Batch", "Loop", "loops_of", "walk_over"]

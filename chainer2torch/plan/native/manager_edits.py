@@ -9,10 +9,11 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native import borrowed, finalizers
+from chainer2torch.plan.native.batches import renamed
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.managers import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
-from chainer2torch.plan.native.programs import TRAINER, UPDATER, stops_by_iteration
+from chainer2torch.plan.native.programs import TRAINER, UPDATER, function_of, is_interval, names_in, stops_by_iteration
 from chainer2torch.plan.native.trainers import updater_member
 
 _ASKS = "{.updater."
@@ -43,7 +44,7 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
     made = _manager(context, group, by_trigger, managed)
-    template = engine_of(context).manager(made, _STEP)
+    template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed.loader))
     template += "MANAGER.updater = UPDATER\n" * group.asks
     template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
     template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
@@ -58,22 +59,44 @@ def _manager(context: Context, group: Group, by_trigger: bool = False, managed: 
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        "native.iterations_per_epoch(UPDATER)",
+        "len(LOADER)" if group.handed else "native.iterations_per_epoch(UPDATER)",
         by_trigger,
         has_stop=True,
         has_out=managed is not None and managed.out is not None,
-        more="state_objects={'updater': UPDATER}",
+        more="" if group.handed else "state_objects={'updater': UPDATER}",
         early=group.starts_early,
         asks=group.asks,
         on_errors=wants_errors(context),
         whole=group.by_loaders,
         long=True,
+        apart=True,
     )
+
+
+def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Operand], loader: str) -> Iteration:
+    """One iteration; a loop that hands over its batches gives them a name that nothing else has there."""
+    if not group.handed:
+        return _STEP
+    taken = names_in(context, function_of(context, place))
+    (batch,) = renamed(("batch",), taken)
+    operands["BATCH"] = Operand(code=batch)
+    operands["LOADER"] = Operand(code=loader or f"{operands['UPDATER'].code}.get_iterator('main')")
+    names = taken | {
+        node.id for node in ast.walk(ast.parse(operands["UPDATER"].code or "")) if isinstance(node, ast.Name)
+    }
+    return Iteration("UPDATER.update_core(BATCH)", "LOADER", batch, taken=names)
 
 
 def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> None:
     operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
-    template = engine_of(context).run(_manager(context, group), _STEP, asked_often=True)
+    step, stops = (
+        _step(context, group, run.statement, operands, run.loader),
+        [group.managed[call].stop for call in run.made],
+    )
+    by_trigger = not stops or any(stops_by_iteration(context, stop) for stop in stops)
+    often = bool(stops) and all(is_interval(context, s) for s in stops if stops_by_iteration(context, s))
+    made = _manager(context, group, by_trigger)
+    template = engine_of(context).run(made, step, asked_often=often or not group.handed)
     decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), template, operands))
     call = run.statement.value
     assert isinstance(call, ast.Call)

@@ -20,13 +20,15 @@ from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
+from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
+from chainer2torch.plan.native.own_updaters import given_to
 from chainer2torch.plan.native.places import suite_of
-from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of
+from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of, name_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
 from chainer2torch.plan.questions.paths import is_path
@@ -55,6 +57,7 @@ class Managed:
     stop: ast.expr
     out: ast.expr | None
     has_parts: bool  # whether parts of a model may report by themselves
+    loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,6 +68,7 @@ class Run:
     name: str
     updater: str
     made: tuple[ast.Call, ...]
+    loader: str = ""  # as of a Trainer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,12 +86,30 @@ class Group:
     connects: bool
     by_loaders: bool
     opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
+    handed: bool  # whether the loops hand their batches to the updaters
     borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
 
 
 def group_of(context: Context) -> Group | None:
     """The Trainers around a file, if they become managers; None: they do not, or there are none."""
     return context.analysis.once(_groups).get(context.module)
+
+
+def hand_over(context: Context) -> bool:
+    """Whether all training loops around a file give their batches to the updaters that they call."""
+    if not are_handed(context.analysis, context.module):
+        return False
+    group = group_of(context)
+    return group.handed if group is not None else context.analysis.once(_native_files).get(context.module, False)
+
+
+def _native_files(analysis: Analysis) -> dict[ModuleInfo, bool]:
+    """Whether all Trainers of the files that see a file are native, and there are some."""
+    objects, groups = objects_of(analysis), imports.groups(analysis.project)
+    uses = [use for found in objects.uses.values() for use in found if objects.concern(use.inst) is TRAINERS]
+    trains = {groups[use.context.module] for use in uses}
+    kept = {groups[use.context.module] for use in uses if objects.reason_at(use)}
+    return {module: group in trains - kept for module, group in groups.items()}
 
 
 def _groups(analysis: Analysis) -> dict[ModuleInfo, Group | None]:
@@ -107,6 +129,7 @@ class _Reader:
     def __init__(self, analysis: Analysis, modules: list[ModuleInfo]):
         self.analysis, self.modules = analysis, modules
         self.objects = objects_of(analysis)
+        self._are_known = True  # whether it is known of which classes the updaters are
 
     def read(self) -> Group | None:
         """What becomes of them; None: there are none, or they keep Chainer's form."""
@@ -127,6 +150,7 @@ class _Reader:
         makers = {use.inst.site: self.analysis.makers.get(use.inst.site) for use in uses if use.inst.site}
         if not makers:
             return None
+        self._are_known = all(self._knows_updater(call) for call in makers.values() if call is not None)
         self._check_clock()
         for use in uses:
             if use.member and not (use.member in _MEMBERS and isinstance(getattr(use.parent, "ctx", None), ast.Load)):
@@ -138,7 +162,8 @@ class _Reader:
         copies = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
         steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, stands_in)
+        handed = loaders and not asks and self._are_known and are_handed(self.analysis, self.modules[0])
+        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, handed, stands_in)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -151,7 +176,7 @@ class _Reader:
 
     def _check_clock(self) -> None:
         for cls in self.analysis.classes.values():
-            if cls.module in self.modules:
+            if cls.module in self.modules or not self._are_known and self.analysis.derives(cls, _UPDATER):
                 self._check_class(cls)
         for module in self.modules:
             for call in module.source.of(ast.Call):
@@ -182,6 +207,13 @@ class _Reader:
         if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
             raise Unclear("an iterator that counts otherwise")
 
+    def _knows_updater(self, trainer: ast.Call) -> bool:
+        """Whether the class of what a Trainer gets is known: else it may be one of files that no import connects."""
+        context = self.objects.context_of(trainer)
+        bound = bound_call(context, trainer, TRAINER)
+        kinds = options(context.kind(bound.given["updater"])) if bound is not None else ()
+        return bool(kinds) and all(isinstance(k, Inst) and self.analysis.derives(k.cls, _UPDATER) for k in kinds)
+
     def _has_copies(self, module: ModuleInfo) -> bool:
         context = self.objects.context(module)
         return any(context.reference(node) == _PARALLEL for node in module.source.of(ast.Name, ast.Attribute))
@@ -211,7 +243,24 @@ class _Reader:
             bound.given["stop_trigger"],
             bound.given.get("out"),
             self._has_parts(),
+            self._loader(context, call, updater),
         )
+
+    def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:
+        """The path of the iterator that every updater that it may be is made with, in the function of its Trainer."""
+        paths: set[str] = set()
+        for kind in options(context.kind(updater)):
+            maker = self.analysis.makers.get(kind.site) if isinstance(kind, Inst) else None
+            if maker not in context.source.parents or maker is None:
+                return ""
+            given = given_to(self.objects, context, maker)
+            if isinstance(given, str) or function_of(context, maker) is not function_of(context, trainer):
+                return ""
+            try:
+                paths.add(name_of(context, given.iterator, maker, "the iterator"))
+            except Unclear:
+                return ""
+        return paths.pop() if len(paths) == 1 else ""
 
     def _run(self, use: Use, managed: dict[ast.Call, Managed]) -> Run:
         context, call = use.context, use.call
@@ -226,7 +275,9 @@ class _Reader:
         near = [one for one in made if function_of(context, one.call) is scope]
         known = {one.updater for one in near}
         updater = known.pop() if len(known) == 1 and _keep(context, near, statement) else ""
-        return Run(statement, name, updater, tuple(one.call for one in near))
+        loaders = {one.loader for one in near} if updater else set()
+        loader = loaders.pop() if len(loaders) == 1 else ""
+        return Run(statement, name, updater, tuple(one.call for one in near), loader)
 
     def _has_parts(self) -> bool:
         """Whether parts of what is trained may report under their own names."""
@@ -322,4 +373,4 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-__all__ = ["Group", "Managed", "Run", "group_of"]
+__all__ = ["Group", "Managed", "Run", "group_of", "hand_over"]

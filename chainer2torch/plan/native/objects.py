@@ -307,6 +307,8 @@ class Objects:
             return f"`.{use.member}` has no counterpart"
         if isinstance(parent, (ast.Expr, ast.Delete)) or flows.is_test(parent, node) or self._goes_on(use):
             return ""
+        if self._may_be_displayed(use) and flows.put_into(parent) is not None:
+            return self._argument(use, taken)
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             return next(filter(None, (flows.stored(context, target) for target in targets)), "")
@@ -332,7 +334,7 @@ class Objects:
                 if reason is None and argument is use.node:
                     reason = flows.passed(context, parent, use.node)
                 return reason if reason is not None else f"given to `{flows.short(parent.func)}`"
-            if isinstance(parent, ast.Assign) and isinstance(argument, ast.Dict) and self._may_be_displayed(use):
+            if isinstance(parent, ast.Assign) and isinstance(argument, ast.expr) and self._may_be_displayed(use):
                 calls = flows.calls_of_display(context, argument) or []
                 reasons = [self._call(use, call, taken) for call in calls]
                 return next(filter(None, reasons), "") if calls and None not in reasons else "kept in a container"

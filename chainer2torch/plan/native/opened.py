@@ -15,6 +15,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.borrowed import is_counted
 from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.flows import put_into
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import is_read
 from chainer2torch.plan.native.objects import Objects, Use
@@ -120,6 +121,11 @@ def _taker(use: Use) -> ast.Call | None:
     return None
 
 
+def _is_displayed(use: Use) -> bool:
+    """Whether an object stands in a dictionary or list that goes on, or is put into one."""
+    return isinstance(use.parent, (ast.Dict, ast.List, ast.Tuple)) or put_into(use.parent) is not None
+
+
 def collates(objects: Objects, inst: Inst, programs: Iterable[Program]) -> bool:
     """Whether the loader that an iterator becomes gives batches to steps that are written out."""
     return any(p.step.conversion is None and inst in _iterators(objects, p) for p in programs)
@@ -129,6 +135,8 @@ def steps_only(objects: Objects, inst: Inst, programs: Iterable[Program]) -> boo
     """Whether nothing takes an optimizer but steps that are written out, with a model that has a name."""
     named = {p.updater for p in programs if p.step.model != f"{p.step.optimizer}.target"}
     takers = [(use, _taker(use)) for use in objects.uses_of(inst) if not use.member]
+    if any(call is None and _is_displayed(use) for use, call in takers):
+        return False
     takes = (call for use, call in takers if call is not None and any(objects.takers(use.context, call)))
     return all(call in named for call in takes)
 

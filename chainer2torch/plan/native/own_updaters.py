@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
@@ -15,7 +17,9 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import is_dict
+from chainer2torch.plan.native.flows import takers_of_display, written_in
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.places import is_reached_through
 from chainer2torch.plan.native.updater_bases import says_all
 from chainer2torch.plan.questions.overridden_methods import is_super
 
@@ -25,6 +29,14 @@ _MEMBERS = frozenset(
     "epoch_detail is_new_epoch update update_core".split()
 )
 
+_BASES: Mapping[tuple[bool, bool], str] = MappingProxyType(  # by whether it is handed its batches, and says its step
+    {
+        (True, True): "native.BatchUpdater",
+        (True, False): "native.StandardBatchUpdater",
+        (False, True): "native.Updater",
+    }
+)
+_NAMED = frozenset({"iterator", "optimizer"})
 _ARGUMENTS = frozenset({"iterator", "optimizer", "converter", "device", None})  # None: `**kwargs`
 
 
@@ -35,6 +47,7 @@ class Given:
     iterator: ast.expr
     optimizers: dict[str, ast.expr]
     several: bool  # whether they stand in a dictionary
+    display: ast.expr | None = None  # that dictionary, where it has a name
 
 
 def own_class(inst: Inst) -> ClassInfo | None:
@@ -72,8 +85,14 @@ def used(objects: Objects, use: Use) -> str | None:
 def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
     """The iterator and the optimizers that a call hands over, or why that is not known."""
     values = {str(i): a for i, a in enumerate(call.args)} | {k.arg: k.value for k in call.keywords if k.arg}
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    inside = [written_in(context, k.value) for k in call.keywords if k.arg is None]
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(pairs is None for pairs in inside):
         return "an updater whose arguments are not known"
+    for name, value in (pair for pairs in inside for pair in pairs or ()):
+        again = name in values and (name in _NAMED or not _is_plain(objects, context, value, values[name]))
+        if again or not _is_plain(objects, context, value) and not _is_before(context, call, value):
+            return "an updater whose arguments are not known"
+        values[name] = value
     iterators = [node for value in values.values() for node in _of(objects, context, value, "iterators").values()]
     found = [(value, _of(objects, context, value, "optimizers")) for value in values.values()]
     optimizers = [(value, names) for value, names in found if names]
@@ -85,7 +104,8 @@ def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
     if main is None:
         return "it has no main iterator"
     value, names = optimizers[0]
-    return Given(main, names, not _is(objects, context, value, "optimizers"))
+    several = not _is(objects, context, value, "optimizers")
+    return Given(main, names, several, value if several and isinstance(value, ast.Name) else None)
 
 
 def _of(objects: Objects, context: Context, value: ast.expr, concern: str) -> dict[str, ast.expr]:
@@ -99,11 +119,26 @@ def _of(objects: Objects, context: Context, value: ast.expr, concern: str) -> di
 
 def _pairs(context: Context, value: ast.expr) -> list[tuple[object, ast.expr]] | None:
     """What stands in ``{'gen': a}`` or ``dict(gen=a)``, by name; None where the name is not known, or it is neither."""
+    if isinstance(value, ast.Name):
+        written = written_in(context, value) or []
+        once = len({name for name, _ in written}) == len(written)
+        return [*written] if written and once and all(_is_before(context, value, v) for _, v in written) else None
     if isinstance(value, ast.Dict):
         return [(k.value if isinstance(k, ast.Constant) else None, v) for k, v in zip(value.keys, value.values)]
     if isinstance(value, ast.Call) and is_dict(context, value):
         return [(k.arg, k.value) for k in value.keywords]
     return None
+
+
+def _is_before(context: Context, place: ast.expr, value: ast.expr) -> bool:
+    """Whether every way to a place leads through the statement in which a value stands."""
+    return is_reached_through(context, place, context.source.statement(value))
+
+
+def _is_plain(objects: Objects, context: Context, *values: ast.expr) -> bool:
+    """Whether none of several values under one name holds an object that matters here."""
+    concerns = ("optimizers", "iterators")
+    return not any(_of(objects, context, value, concern) for value in values for concern in concerns)
 
 
 def _is(objects: Objects, context: Context, node: ast.expr, name: str) -> bool:
@@ -113,7 +148,8 @@ def _is(objects: Objects, context: Context, node: ast.expr, name: str) -> bool:
 
 def takes_lists(use: Use) -> bool:
     """Whether an iterator goes to an updater of the program's own, which gets lists of examples."""
-    for call in (a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)):
+    displayed = takers_of_display(use.context, use.node)
+    for call in displayed or (a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)):
         for kind in options(use.context.kind(call.func)):
             if isinstance(kind, Class):
                 return use.context.analysis.derives(kind.info, UPDATER)
@@ -142,16 +178,23 @@ def model_given(objects: Objects, context: Context, optimizer: ast.expr, setup: 
     return dict(zip(names, call.args)).get(name)
 
 
-def emit_base(objects: Objects, context: Context, decisions: Decisions) -> None:
-    """The short base in the place of Chainer's, for the classes of this file whose updaters need no more."""
+def emit_base(objects: Objects, context: Context, decisions: Decisions, handed: bool) -> None:
+    """The short base in the place of Chainer's, for the classes of this file whose updaters need no more.
+
+    ``handed``: whether loops give them their batches.
+    """
     native = {own_class(u[0].inst) for u in objects.uses.values() if not objects.reason_at(u[0])}
     for node in context.source.of(ast.ClassDef):
         info = context.analysis.classes.get(node)
-        if info is None or info not in native and not says_all(objects, context, info):
+        if info is None:
             continue
+        short = info in native or says_all(objects, context, info)
+        if not short and not handed:
+            continue
+        text = _BASES[handed, short]
         for base in node.bases:
             if context.kind(base) == Ref(UPDATER) and context.reference(base) is not None:
-                decisions.replace(base, "native.Updater", {})
+                decisions.replace(base, text, {})
                 decisions.use(base)
                 decisions.mark(base, context.rules.rows[UPDATER], UPDATER, "exact")
 

@@ -8,13 +8,14 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement
+from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement, Unwrap
 from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
 from chainer2torch.plan.native.train_flags import train_flags
 from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.native_devices import alone, has_others
+from chainer2torch.plan.questions.plain_modes import begins_in_training, ends_at_its_end
 from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
@@ -79,6 +80,12 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
             )
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
         reached = _reached_by_eval(context)
+        if reached and isinstance(value, bool) and (value or not called):
+            block = _plain_block(context, call, changes=not value)
+            if block is not None and _switch(context, decisions, block, call, [] if value else inside.expressions):
+                decisions.use(node)
+                decisions.mark(node, row, row.name, "exact")
+                return
         if reached and value is False and not called:
             helper = "native.evaluating"
         elif reached and not inside.asked or value is UNDECIDED:
@@ -100,6 +107,45 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(
             node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal"
         )
+
+
+def _plain_block(context: Context, call: ast.Call, changes: bool) -> ast.With | None:
+    """The block of a call that begins in train mode and, where it changes that, is left at its end."""
+    block = context.source.statement(call)
+    if not isinstance(block, ast.With) or changes and not ends_at_its_end(block):
+        return None
+    if not begins_in_training(context, block):
+        return None
+    alone = [item.optional_vars is None for item in block.items if item.context_expr is call]
+    return block if alone == [True] else None
+
+
+def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.Call, modules: list[str]) -> bool:
+    """``model.eval()`` above a block that begins in train mode, and ``model.train()`` behind it; None: it stays so."""
+    if not all(text.replace(".", "").isidentifier() for text in modules):
+        return False
+    operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
+    before, behind = ("\n".join(f"{name}.{mode}()" for name in operands) for mode in ("eval", "train"))
+    index = next(i for i, item in enumerate(block.items) if item.context_expr is call)
+    branch = "item" if len(block.items) > 1 else "body"
+    last = block.body[-1]
+    if isinstance(last, ast.Return) and modules:
+        name = _free_name(context, last)
+        if last.value is None or name is None:
+            return False
+        value = {"value": context.operand(last.value)}
+        decisions.edit(last, ReplaceStatement(context.source.start(last), f"{name} = value", value))
+        behind += f"\nreturn {name}"
+    decisions.edit(block, Unwrap(context.source.start(block), branch, behind, operands, before, index))
+    return True
+
+
+def _free_name(context: Context, node: ast.AST) -> str | None:
+    """A name for a result, which the function around a node does not use."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    used = {n.id for n in ast.walk(context.source.tree) if isinstance(n, ast.Name)}
+    used |= {n.arg for n in ast.walk(function or context.source.tree) if isinstance(n, ast.arg)}
+    return next((name for name in ("result", "output", "returned") if name not in used), None)
 
 
 def _reached_by_eval(context: Context) -> bool:

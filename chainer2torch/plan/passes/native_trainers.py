@@ -14,7 +14,9 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.native import (
     evaluators,
+    extension_names,
     extensions,
+    handed as handed_updaters,
     manager_edits,
     managers,
     own_bases,
@@ -22,7 +24,7 @@ from chainer2torch.plan.native import (
     own_updaters,
     places,
 )
-from chainer2torch.plan.native.batches import call_of, target_of
+from chainer2torch.plan.native.batches import call_of, renamed, target_of
 from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
@@ -70,8 +72,12 @@ def run(context: Context) -> Decisions:
         for inst in objects.of(context.kind(call)):
             if objects.analysis.makers.get(inst.site) is call and objects.reason(inst) == "":
                 _made(objects, context, decisions, call, inst)
-    own_updaters.emit_base(objects, context, decisions)
+    handed = managers.hand_over(context)
+    own_updaters.emit_base(objects, context, decisions, handed)
+    if handed:
+        handed_updaters.emit(context, decisions, _gone(objects, context))
     own_extensions.emit(objects, context, decisions)
+    extension_names.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
     manager_edits.emit_annotations(context, decisions)
@@ -87,6 +93,15 @@ def run(context: Context) -> Decisions:
         manager_edits.emit(context, decisions, group)
         _opened(context, decisions, group)
     return decisions
+
+
+def _gone(objects: Objects, context: Context) -> list[ast.Call]:
+    """The calls of this file that make updaters of which nothing stays: the loop says their step."""
+    group = managers.group_of(context)
+    opened = [program.updater for program in group.opened.values()] if group is not None else []
+    makers = objects.analysis.makers
+    made = ((call, inst) for call in context.source.of(ast.Call) for inst in objects.of(context.kind(call)))
+    return [*opened, *(call for call, inst in made if makers.get(inst.site) is call and not objects.reason(inst))]
 
 
 def _opened(context: Context, decisions: Decisions, group: managers.Group) -> None:
@@ -275,6 +290,10 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
         "CALL": _called(step),
     }
     codes = {name: Operand(code=code) for name, code in operands.items() if code}
+    if not step.parts and managers.hand_over(context):
+        (batch,) = renamed(("batch",), taken)
+        codes |= {"BATCH": Operand(code=batch)}
+        return Iteration("CALL.update_core(BATCH)", "LOADER", batch, taken=taken | _roots(step)), codes
     if not step.parts:
         return Iteration("CALL.update()", "LOADER", updater=True), codes
     lines = _STEP

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import re
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Kind, Tensor, Unknown, options
-from chainer2torch.plan.array_guards import is_array
+from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
@@ -20,6 +18,7 @@ from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
+from chainer2torch.plan.questions.plain_arrays import plain_arrays
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
@@ -28,17 +27,12 @@ from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
-from chainer2torch.plan.questions.xp_origins import gives_array
-from chainer2torch.plan.questions.xp_uses import has_shape, kind_on_device, module_in
+from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
 
 _MODULE = "compat.array_module"
-# these ask for axes, or are for arrays alone: a number would be no argument for them
-_TAKING_ARRAYS = re.compile(r"torch\.(?:linalg\.)?(\w+)\(native\.as_tensor\((\w+), self\)")
-_OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "sort", "permute", "nonzero", "unique", "cumsum", "flip"})
-_AS_TENSOR = re.compile(r"native\.as_tensor\((\w+), self\)")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,8 +98,9 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
     scaled = scaled_by_version(context.choices.chainer_minor, reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
     text = _on_numpy(text) if context.choices.style == "native" else text
-    template, values = first_values(context, call, _plain_arrays(context, text, question), reading.bound.given)
-    return Choice(reading, question, template, case.difference, undecided, values, scaled.settled)
+    plain, difference = plain_arrays(context, text, question) if on_device else (text, "")
+    template, values = first_values(context, call, plain, reading.bound.given)
+    return Choice(reading, question, template, case.difference or difference, undecided, values, scaled.settled)
 
 
 @functools.cache
@@ -125,37 +120,6 @@ class _OnNumpy(ast.NodeTransformer):
         function = ast.parse(f"numpy.{name.rpartition('.')[2]}", mode="eval").body
         keywords = [*node.keywords, ast.keyword("device", device)]
         return ast.Call(ast.parse("native.with_numpy", mode="eval").body, [function, *node.args], keywords)
-
-
-def _plain_arrays(context: Context, template: str, question: Question) -> str:
-    """A template that takes what is an array for sure with torch's own function: the helper is for lists."""
-    if taken := _TAKING_ARRAYS.match(template):
-        name = taken[2]
-        axis = {"axis", "axes", "repeats", "shift"} & question.bound.given.keys()
-        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(question, name):
-            template = template.replace(f"native.as_tensor({name}, self)", name, 1)
-    return _AS_TENSOR.sub(
-        lambda found: (
-            f"torch.as_tensor({found[1]}, device=self)" if _holds_array(context, found[1], question) else found[0]
-        ),
-        template,
-    )
-
-
-def _may_be_tensor(question: Question, name: str) -> bool:
-    """Whether nothing is known of an argument but that it may be a tensor: CuPy takes no list and no array of NumPy's.
-
-    Neither does torch, which raises.
-    """
-    kinds = question.kinds(name)
-    return bool(kinds) and all(isinstance(kind, (Unknown, Tensor)) for kind in kinds)
-
-
-def _holds_array(context: Context, name: str, question: Question) -> bool:
-    node = question.bound.given.get(name)
-    return node is not None and (
-        is_array(node, question.kind) or has_shape(context, node) or gives_array(context, node)
-    )
 
 
 def _on_device(context: Context, reading: Reading) -> bool:

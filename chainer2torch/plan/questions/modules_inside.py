@@ -26,6 +26,7 @@ from chainer2torch.plan.questions.paths import (
     loops_in,
     root_name,
     stored_names,
+    taken_from,
     values_in,
 )
 
@@ -246,6 +247,7 @@ class ModulesInside:
             passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
         passed.update((name, translate(e) if is_path(e) else None) for name, e in zip(names, call.args))
         passed.update((k.arg, translate(k.value) if is_path(k.value) else None) for k in call.keywords if k.arg)
+        own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
         local = stored_names(info.node) - set(passed)
         aliases = aliases_in(info.node)
         shares_scope = info.module is self._context.module and (
@@ -258,6 +260,8 @@ class ModulesInside:
             if root in passed:
                 start = passed[root]
                 return start + ast.unparse(expression)[len(root) :] if start else start
+            if root in own:
+                return _COVERED  # `for layer in enumerate(self.layers)`: a part of a module that is named
             visible = root not in local and shares_scope and root not in self._assigned
             return ast.unparse(expression) if visible else None
 

@@ -24,6 +24,29 @@ def loops_in(tree: ast.AST) -> dict[str, ast.expr]:
     }
 
 
+def taken_from(tree: ast.AST, owners: set[str]) -> set[str]:
+    """The names that a tree only binds to what it takes from some names, or from such names: loops and assignments."""
+    if not owners:
+        return set()
+    nodes = nodes_of(tree)
+    bound: list[tuple[ast.expr, ast.expr]] = []
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            bound += [(target, node.value) for target in node.targets]
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            bound.append((node.target, node.iter))
+    places = [({n.id for n in nodes_of(t) if isinstance(n, ast.Name)}, value) for t, value in bound]
+    found: set[str] = set()
+    while True:
+        known = owners | found
+        takes = [(names, any(isinstance(n, ast.Name) and n.id in known for n in nodes_of(v))) for names, v in places]
+        new = {name for names, own in takes if own for name in names}
+        new -= {name for names, own in takes if not own for name in names}
+        if new <= found:
+            return found
+        found |= new
+
+
 def gives_value(node: ast.expr) -> bool:
     """Whether something is computed of what is not constant: `model(x)` is a value, `make(3)` is what is made."""
     return isinstance(node, ast.Call) and is_path(node.func) and not all(isinstance(a, ast.Constant) for a in node.args)

@@ -9,9 +9,21 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Batch, HostArray, Inst, Ref, Tensor, Unknown, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Batch,
+    HostArray,
+    Inst,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+    scalar_type,
+)
 from chainer2torch.analysis.lattice import element_of
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -23,6 +35,13 @@ _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
+_HAVING_XP = (
+    "chainer.Variable",
+    "chainer.Parameter",
+    "chainer.backend.Device",
+    "chainer.Distribution",
+    "numpy.ndarray",
+)
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
@@ -79,9 +98,12 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
     symbol = context.reference(node.func) if isinstance(node, ast.Call) else None
     if not isinstance(node, ast.Call) or symbol not in MODULE_OF or len(node.args) != 1 or node.keywords:
         return None
-    if isinstance(node.args[0], ast.Starred) or context.kind(node) not in (XP, EITHER):
+    if context.kind(node) not in (XP, EITHER):
         return None
-    return Origin(node, "native.device_of(x)", node.args[0], ((node.func, str(symbol)),))
+    first = node.args[0]
+    if isinstance(first, ast.Starred):
+        return Origin(node, "native.device_of(x[0])", first.value, ((node.func, str(symbol)),))
+    return Origin(node, "native.device_of(x)", first, ((node.func, str(symbol)),))
 
 
 def _of_unknown(context: Context, value: ast.expr) -> str | None:
@@ -122,7 +144,10 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
 
 
 def _is_called(context: Context, owner: ast.expr) -> bool:
-    """Whether what has an ``xp`` is used as only a link is, in its function or class; anything else would raise."""
+    """Whether what has an ``xp`` is used as only a link is, in its function or class; anything else would raise.
+
+    It is called, or asked for what neither variables nor devices have.
+    """
     scope: ast.AST | None = context.scopes.get(owner) if isinstance(owner, ast.Name) else None
     if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self":
         scope = context.source.enclosing(owner, ast.ClassDef)
@@ -130,23 +155,45 @@ def _is_called(context: Context, owner: ast.expr) -> bool:
     if scope is None or getattr(method, "name", "") == "__init__":
         return False
     text = ast.unparse(owner)
-    wanted = {text, *(f"{text}.{name}" for name in _OF_LINKS_ONLY)}
-    return any(isinstance(n, ast.Call) and ast.unparse(n.func) in wanted for n in ast.walk(scope))
+    return any(
+        isinstance(n, ast.Call)
+        and ast.unparse(n.func) == text
+        or isinstance(n, ast.Attribute)
+        and _is_of_links(context, n.attr)
+        and ast.unparse(n.value) == text
+        for n in nodes_of(scope)
+    )
+
+
+def _is_of_links(context: Context, name: str) -> bool:
+    """Whether nothing else of Chainer's that has an ``xp`` has a member."""
+    return name in _OF_LINKS_ONLY or not any(context.rules.member(cls, name) for cls in _HAVING_XP)
 
 
 def gives_array(context: Context, node: ast.AST) -> bool:
     """Whether a method of what is used as a link gives an array: every link of the program with this method does."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    if context.kind(node) != UNKNOWN or context.kind(node.func.value) != UNKNOWN:
-        return False
-    named = [info for info in context.analysis.functions.values() if info.name == node.func.attr]
+    named = _methods_of_unknown(context, node)
     return (
         bool(named)
         and all(info.cls is not None and context.analysis.derives(info.cls, "chainer.Link") for info in named)
         and all(isinstance(k, (HostArray, Tensor)) for info in named for k in options(info.returns or UNKNOWN))
-        and _is_called(context, node.func.value)
+        and _is_called(context, node.func.value)  # type: ignore[attr-defined]
     )
+
+
+def gives_list(context: Context, node: ast.AST) -> bool:
+    """Whether some method of the program that a call may run gives a list or a number."""
+    kinds = [k for info in _methods_of_unknown(context, node) for k in options(info.returns or UNKNOWN)]
+    return any(isinstance(k, (Lst, Tup)) or scalar_type(k) is not None for k in kinds)
+
+
+def _methods_of_unknown(context: Context, node: ast.AST) -> list[FuncInfo]:
+    """The functions of the program that a method call of an unknown object may run, if nothing more is known of it."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return []
+    if context.kind(node) != UNKNOWN or context.kind(node.func.value) != UNKNOWN:
+        return []
+    return [info for info in context.analysis.functions.values() if info.name == node.func.attr]
 
 
 def is_own(method: ast.FunctionDef, owner: ast.expr) -> bool:

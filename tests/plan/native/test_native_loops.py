@@ -319,6 +319,44 @@ def test_copies() -> None:
     assert "it = test_iter" in code and "for x in it:" in code
 
 
+def test_counted_copied_and_drawn() -> None:
+    code = run(
+        """
+import copy
+batch = 0
+for i in range(7):
+    batch = it.next() if i % 2 else next(it)
+    x, t = concat_examples(batch)
+    step(x, t)
+it.finalize()
+for i, batch in enumerate(test_it):
+    x, t = concat_examples(batch)
+    log.append(i * float(F.sum(model(x)).array))
+test_it.reset()
+for pair in enumerate(test_it):
+    log += [pair[0], len(pair[1])]
+more = iterators.SerialIterator(data, 3, repeat=False, shuffle=False)
+for _ in range(2):
+    for batch in copy.copy(more):
+        x, t = concat_examples(batch)
+        log.append(float(F.sum(model(x)).array))
+whole = iterators.SerialIterator(data, 12, repeat=False, shuffle=False)
+log += [len(batch) for batch in whole]
+counted = iterators.SerialIterator(data, 4, shuffle=False)
+counted.next()
+copied = copy.copy(counted)
+log += [float(x[0][0][0]) for x in (copied.next(), copied.next(), counted.next())]
+log += [copied.epoch, counted.epoch]
+idle = iterators.SerialIterator(data, 4, shuffle=False)
+""",
+        SERIAL.replace("4", "4, shuffle=False"),
+    )
+    assert "it = compat.endless(DataLoader(data, 4, collate_fn=list))" in code
+    assert "batch = next(it) if i % 2 else next(it)" in code and "in enumerate(test_it):" in code
+    assert "for x, t in more:" in code and "whole = DataLoader(data, 12, collate_fn=list)" in code
+    assert "copied = copy.copy(counted)" in code and "idle = DataLoader(data, 4)" in code
+
+
 SHORT = """
 def train(model):
     data = np.arange(30, dtype='f').reshape(10, 3)

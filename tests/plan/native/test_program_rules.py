@@ -145,9 +145,26 @@ def train(model):
     return sums
 """
     code = check(program, rtol=1e-4)
-    assert "compat.LateAdaGrad" in code and "first.update(lambda" in code
+    assert "compat.LateAdaGrad" in code and "compat.backward(" in code
 
 
 def test_settings_that_come_as_a_dictionary_go_to_the_short_optimizer():
     code = migrated("def make(config):\n    return optimizers.Adam(**config)\n").code
     assert "return compat.LateAdam(**config)" in code and "TODO" not in code
+
+
+@pytest.mark.parametrize(
+    ("more", "short"),
+    [
+        ("", True),
+        ("one = images[3]\nname = images._paths[1:]", True),
+        ("some = images[:3]", False),
+        ("class Own(chainer.datasets.LabeledImageDataset):\n    pass", False),
+        ("known = isinstance(images, chainer.datasets.ImageDataset)", False),
+    ],
+)
+def test_data_sets_of_image_files(more, short):
+    result = migrated(f"images = chainer.datasets.ImageDataset('list.txt', root='images')\n{more}\n")
+    name = "ImageDataset" if short else "faithful_ImageDataset"
+    assert f"images = compat.{name}('list.txt', root='images')" in result.code
+    assert ("ImageDataset" in result.helpers) is short

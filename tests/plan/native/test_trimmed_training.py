@@ -87,6 +87,14 @@ CASES = {
         "    updater = ": "    options = {'iterator': iterator, 'optimizer': optimizer}\n"
         "    options['device'] = PLACES.gpu\n    updater = ",
     },
+    "devices that a class hands on": {
+        UPDATER: "Placed(iterator, optimizer, PLACES.gpu)",
+        "def note(": "class Placed(Steps):\n    def __init__(self, iterator, optimizer, place):\n"
+        "        super().__init__(iterator, optimizer, device=place)\n\n\ndef note(",
+        "class Steps(training.StandardUpdater):\n": "class Steps(training.StandardUpdater):\n"
+        "    def __init__(self, iterator, optimizer, device):\n"
+        "        super(Steps, self).__init__(iterator, optimizer, device=device)\n\n",
+    },
     "no new epochs": {
         UPDATER: "Steps(iterator, optimizer, auto_new_epoch=False)",
         MORE: "found += [optimizer.epoch]",
@@ -121,7 +129,7 @@ def test_what_the_program_asks_for_is_there(case):
     for name in ("StandardUpdater", "Evaluator"):
         assert f"compat.{name}" in code
     number = "torch.device('cuda', PLACES.gpu) if PLACES.gpu >= 0 else torch.device('cpu')"
-    assert (number in code) is any("PLACES" in text for text in CASES[case].values())
+    assert (number in code) is any("PLACES" in text and "Placed" not in text for text in CASES[case].values())
 
 
 @pytest.mark.parametrize(

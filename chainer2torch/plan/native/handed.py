@@ -1,0 +1,186 @@
+"""Updaters that are handed a batch: the loop over the loader gives it to ``update_core``, which no longer draws it.
+
+def update_core(self):                                   def update_core(self, batch):
+    batch = self.get_iterator('main').next()                 x = self.converter(batch, self.device)
+    x = self.converter(batch, self.device)
+
+Then nobody has to count batches beside the manager, and loaders need no ``next()``. That is one answer for all files
+that see each other: each of their updaters draws one batch, at the beginning of what it does with it, and nobody asks
+an updater for what it draws from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import AddKeyword, AddParameter, Operand, Remove, Replace
+from chainer2torch.plan.native import imports
+from chainer2torch.plan.native.batch_drawings import HOLDERS, Drawing, drawings_of, is_self
+from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.questions.device_specs import device_or_none
+
+_UPDATER = "chainer.training.updaters.Updater"
+_STANDARD = "chainer.training.updaters.StandardUpdater"
+_EVALUATOR = "chainer.training.extensions.Evaluator"
+_ITERATOR = "chainer.dataset.Iterator"
+_ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial", "Multiprocess", "Multithread"))
+_OPTIMIZER = "chainer.Optimizer"
+_CORE = "update_core"
+_UNSEEN = frozenset({_CORE, "order_sampler", "new_epoch"})
+_COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "previous_epoch_detail"})
+# what an updater may not say otherwise than Chainer's
+_CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize get_iterator get_all_optimizers".split())
+_OPTIONS = frozenset({"loss_scale", "auto_new_epoch", "order_sampler"})
+_SHARED = "chainer.training.updaters.MultiprocessParallelUpdater"
+_HANDED: Mapping[str, str] = MappingProxyType(
+    {
+        _STANDARD: "native.StandardBatchUpdater",
+        "chainer.training.updaters.ParallelUpdater": "native.ParallelBatchUpdater",
+    }
+)
+_DEVICES = frozenset({"device", "input_device"})
+_POSITION = 3  # of the device among the arguments
+
+
+def are_handed(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether the text of all files that see a file would let its updaters be handed their batches."""
+    return module in analysis.once(_files)
+
+
+def _groups(analysis: Analysis) -> dict[ModuleInfo, int]:
+    return imports.groups(analysis.project)
+
+
+def _files(analysis: Analysis) -> frozenset[ModuleInfo]:
+    groups = analysis.once(_groups)
+    refused = {groups[module] for module in groups if not _allows(analysis, module)}
+    refused |= {groups[cls.module] for cls in analysis.classes.values() if not _is_simple(analysis, cls)}
+    return frozenset(module for module, group in groups.items() if group not in refused)
+
+
+# -- classes -------------------------------------------------------------------------------------------------------
+
+
+def _is_simple(analysis: Analysis, cls: ClassInfo) -> bool:
+    derives = analysis.derives
+    if derives(cls, _ITERATOR):
+        return False
+    if not derives(cls, _UPDATER):
+        return True
+    bases = [owner for owner in analysis.mro(cls) if isinstance(owner, str)]
+    own = _CLOCKWORK.intersection((*cls.methods, *cls.attrs))
+    if bases[:1] != [_STANDARD] or own or not draws_one(analysis, cls):
+        return False
+    if any(_asks_itself(node) for node in nodes_of(cls.node)):
+        return False
+    return _CORE not in cls.methods or drawings_of(cls) is not None
+
+
+def _asks_itself(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _COUNTERS and is_self(node.value)
+
+
+# -- everything else in the files ----------------------------------------------------------------------------------
+
+
+def _allows(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether nothing in a file looks into an updater, steps it, or draws batches otherwise."""
+    options_given = {node.arg for node in module.source.of(ast.keyword)}
+    if options_given & _OPTIONS:
+        return False
+    return all(_is_harmless(analysis, module, node) for node in module.source.of(ast.Attribute, ast.Name))
+
+
+def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+    kind = analysis.kind(node) if isinstance(node, ast.expr) else None
+    name = str(getattr(kind, "name", ""))
+    if name.startswith("chainer.iterators.") and name not in _ITERATORS or name.startswith("chainermn.iterators."):
+        return False
+    if name == _SHARED or name.startswith("chainermn.") and name.endswith("Updater"):
+        return False
+    if not isinstance(node, ast.Attribute):
+        return True
+    if node.attr in _UNSEEN or node.attr in HOLDERS and not _is_inside(analysis, module, node):
+        return False
+    owners = [k.cls for k in options(analysis.kind(node.value)) if isinstance(k, Inst)]
+    if node.attr == "epoch" and any(analysis.derives(cls, _OPTIMIZER) for cls in owners):
+        return False  # an updater counts the epochs of its optimizers
+    if node.attr in _COUNTERS | {"update"} and not _is_of_trainer(analysis, node):
+        return not any(analysis.derives(cls, _UPDATER) for cls in owners)
+    return True
+
+
+def _is_of_trainer(analysis: Analysis, node: ast.Attribute) -> bool:
+    """``trainer.updater.epoch``: the manager has it."""
+    return node.attr in ("epoch", "epoch_detail", "iteration") and getattr(node.value, "attr", "") == "updater"
+
+
+def _is_inside(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+    """Whether an attribute belongs to an updater's class, which is looked at by itself, or to an evaluator's."""
+    cls = module.source.enclosing(node, ast.ClassDef)
+    info = analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
+    return info is not None and any(analysis.derives(info, base) for base in (_UPDATER, _EVALUATOR))
+
+
+# -- what is written -----------------------------------------------------------------------------------------------
+
+
+def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> None:
+    """The parameter of ``update_core`` in the classes of this file, in the place of what draws the batch.
+
+    ``gone``: the calls that make updaters of which nothing stays.
+    """
+    for call in context.source.of(ast.Call):
+        symbol = context.reference(call.func) or ""
+        if symbol in _HANDED and context.kind(call.func) == Ref(symbol) and call not in gone:
+            decisions.edit(call, Replace(context.source.span(call), _HANDED[symbol], {}, callee_only=True))
+            places = call.args[_POSITION:][:1] if symbol == _STANDARD else []
+            for value in (*places, *(k.value for k in call.keywords if k.arg in _DEVICES)):
+                template = device_or_none(context, value, "value")
+                if template != "value":
+                    decisions.wrap(value, template)
+            decisions.use(call.func)
+            decisions.mark(call.func, context.rules.rows[symbol], symbol, "exact")
+    for node in context.source.of(ast.Name, ast.Attribute):
+        symbol, parent = context.reference(node) or "", context.source.parents.get(node)
+        called = isinstance(parent, ast.Call) and parent.func is node or isinstance(parent, ast.ClassDef)
+        if symbol in _HANDED and context.kind(node) == Ref(symbol) and not called:
+            decisions.replace(node, _HANDED[symbol], {})
+            decisions.use(node)
+            decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
+    for info in _classes(context):
+        for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
+            _emit_method(context, decisions, drawing)
+
+
+def _emit_method(context: Context, decisions: Decisions, drawing: Drawing) -> None:
+    decisions.edit(drawing.method, AddParameter(context.source.start(drawing.method), drawing.batch, ""))
+    for call, parameter in drawing.passes:
+        decisions.edit(call, AddKeyword(context.source.span(call), parameter, drawing.batch))
+    bound: list[ast.stmt] = [
+        *drawing.names,
+        *(context.source.statement(draw) for draw in drawing.draws if drawing.binds),
+    ]
+    for statement in dict.fromkeys(bound):
+        decisions.edit(statement, Remove(context.source.start(statement)))
+        decisions.remove(statement)
+    for draw in drawing.draws if not drawing.binds else ():
+        decisions.replace(draw, "BATCH", {"BATCH": Operand(code=drawing.batch)})
+
+
+def _classes(context: Context) -> Iterator[ClassInfo]:
+    for node in context.source.of(ast.ClassDef):
+        info = context.analysis.classes.get(node)
+        if info is not None and context.analysis.derives(info, _STANDARD):
+            yield info
+
+
+__all__ = ["are_handed", "emit"]

@@ -1,0 +1,98 @@
+"""``using_config('train', False)`` as ``model.eval()`` and ``model.train()``: where the mode before is known."""
+
+import pytest
+
+from tests.support.native_programs import check, migrated
+
+NET = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import training
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 4)
+
+    def __call__(self, x):
+        return self.fc(x) * (3 if chainer.config.train else 1)
+
+"""
+PROGRAM = """
+def drawn(model, x, found):
+    @training.make_extension(trigger=(1, 'epoch'))
+    def draw(trainer):
+        # without noise
+        with chainer.using_config('train', False), chainer.no_backprop_mode():
+            y = model(x)
+        found.append(y)
+    return draw
+
+
+def predict(model, x):
+    with chainer.using_config('train', False):
+        return model(x)
+
+
+def train(model):
+    x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
+    found = []
+    draw = drawn(model, x, found)
+    for i in range(4):
+        found.append(model(x))
+        if i % 2:
+            with chainer.no_backprop_mode():
+                with chainer.using_config('train', False):
+                    for j in range(3):
+                        if j == 1:
+                            continue
+                        found.append(model(x + j))
+        with chainer.using_config('train', True):
+            found.append(model(x))
+        draw(None)
+        found.append(predict(model, x))
+    found.append(model(x))
+    return found
+"""
+
+
+def test_blocks_that_begin_in_train_mode() -> None:
+    code = check(PROGRAM, head=NET)
+    assert "with compat.evaluating" not in code and "compat.in_mode" not in code
+    assert (
+        "        # without noise\n        model.eval()\n        with torch.no_grad():\n            y = model(x)\n"
+        "        model.train()\n        found.append(y)\n"
+    ).replace("\\\n", "\n") in code
+    assert "    model.eval()\n    result = model(x)\n    model.train()\n    return result\n" in code
+
+
+HELD = "def test(model, x):\n    with chainer.using_config('train', False):\n        y = model(x)\n    return y\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def run(model, x):\n    with chainer.using_config('train', False):\n        return test(model, x)\n",
+        "def run(model, x):\n    try:\n        test(model, x)\n    except ValueError:\n        return model(x)\n",
+        "def run(model, x, function):\n    return function(test)\n",
+        "def run(model, x):\n    return map(lambda x: test(model, x), x)\n",
+        "class Other(Net):\n    def forward(self, x):\n        return test(self, x)\n",
+        "def run(model, x, mode):\n    with chainer.using_config('train', mode):\n        return other(model, x)\n\n\n"
+        "def other(model, x):\n    return test(model, x)\n",
+        "def stop():\n    chainer.config.train = False\n",
+    ],
+)
+def test_blocks_that_may_begin_in_another_mode(use: str) -> None:
+    assert "    y = model(" in migrated(NET + HELD + use, "").code
+    assert "    model.eval()\n    y =" not in migrated(NET + HELD + use, "").code
+
+
+@pytest.mark.parametrize("leaving", ["break", "yield y", "return y\n            print(y)"])
+def test_blocks_that_are_left_before_their_end(leaving: str) -> None:
+    block = f"        with chainer.using_config('train', False):\n            y = model(x)\n            {leaving}\n"
+    source = f"def run(model, x):\n    for x in [x]:\n{block}\nrun(Net(), 1)\n"
+    assert "with compat.evaluating(model):" in migrated(NET + source, "").code
