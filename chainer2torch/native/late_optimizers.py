@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 
 from chainer2torch.native.graphs import backward
 from chainer2torch.native.optimizers import (
@@ -45,23 +46,20 @@ def _beta(place: int) -> Any:
 
 
 class LateOptimizer(torch.optim.Optimizer):
-    """An optimizer of torch.optim that gets its parameters in ``setup``.
-
-    As in Chainer, a gradient that is missing counts as zero. Source: chainer.Optimizer and chainer.GradientMethod.
-    """
+    """An optimizer of torch.optim that gets its parameters in ``setup``. Source: chainer.Optimizer."""
 
     target: Any = None
-    t, epoch = _setting("t"), _setting("epoch")  # where: .t, .epoch, new_epoch, getattr
+    t, epoch = _setting("t"), _setting("epoch")  # where: opt.t, opt.epoch, getattr
 
-    def __init__(self, **options: Any):
-        start: Any = [{"params": []}]
-        super().__init__(start, **options)
-        self.param_groups[0].update(t=0, epoch=0)  # where: .t, .epoch, new_epoch, getattr
-        self.hooks: dict[str, tuple[str, Callable[..., Any]]] = {}  # where: add_hook, call_hooks, remove_hook
-        self.register_step_pre_hook(
-            _before_step
-        )  # where: add_hook, call_hooks, remove_hook, freeze, hook_parameter, .t, .epoch, new_epoch, getattr
-        self.register_step_post_hook(_after_step)  # where: add_hook, call_hooks, remove_hook, freeze
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__([{"params": []}], *args, **options)
+        self.param_groups[0].update(t=0, epoch=0)  # where: opt.t, opt.epoch, getattr
+        self.register_step_pre_hook(LateOptimizer.call_hooks)  # where: add_hook, call_hooks, remove_hook
+        self.register_step_pre_hook(_count)  # where: opt.t, opt.epoch, getattr
+        self.register_step_pre_hook(_call_hooks_of_parameters)  # where: hook_parameter
+        self.register_step_pre_hook(_withhold)  # where: freeze
+        self.register_step_post_hook(_give_back)  # where: freeze
+        self.register_step_post_hook(_call_hooks_behind)  # where: timing
 
     def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
         return vars(self)
@@ -72,39 +70,42 @@ class LateOptimizer(torch.optim.Optimizer):
         return self
 
     def setup(self, model: Any) -> Any:
-        """Takes the parameters of a module; counters, state and hooks begin anew, and no parameter is frozen."""
+        """Takes the parameters of a module, and begins anew."""
         self.target = model
-        self.t, self.epoch = 0, 0  # where: .t, .epoch, new_epoch, getattr
+        self.t, self.epoch = 0, 0  # where: opt.t, opt.epoch, getattr
         self.param_groups[0]["params"] = list(model.parameters())
         for param in model.parameters():  # where: freeze, hook_parameter
             vars(param).pop("is_frozen", None)  # where: freeze
             vars(param).pop("update_hooks", None)  # where: hook_parameter
         self.state.clear()
-        self.hooks.clear()  # where: add_hook, call_hooks, remove_hook
+        self.hooks: dict[str, Any] = {}  # where: add_hook, call_hooks, remove_hook
+        self.hooks_behind: dict[str, Any] = {}  # where: timing
         return self
 
-    def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
-        """Calls ``hook`` in each update, before or after ("post") the step.
-
-        It gets the optimizer; if its ``call_for_each_param`` is true, the optimizer and a parameter, for each of them.
-        """
+    def add_hook(
+        self,
+        hook: Any,
+        name: str | None = None,
+        timing: str = "auto",  # where: timing
+    ) -> None:
+        """Calls ``hook`` with the optimizer in each step; with ``call_for_each_param`` also with each parameter."""
         name = name or getattr(hook, "name", None) or hook.__name__
-        if name in self.hooks:
-            raise KeyError(f"hook {name!r} already exists")
-        self.hooks[name] = (getattr(hook, "timing", "pre") if timing == "auto" else timing), hook
+        if (getattr(hook, "timing", "pre") if timing == "auto" else timing) == "post":  # where: timing
+            self.hooks_behind[name] = hook
+            return
+        self.hooks[name] = hook
 
     def remove_hook(self, name: str) -> None:
         """Forgets a hook."""
-        del self.hooks[name]
+        del (self.hooks if name in self.hooks else self.hooks_behind)[name]
 
     @torch.no_grad()
-    def call_hooks(self, timing: str = "pre") -> None:
+    def call_hooks(self, *args: Any) -> None:
         """Calls the hooks in the order in which they were added."""
-        for when, hook in list(self.hooks.values()):
-            if when == timing:
-                self.call_hook(hook)
+        for hook in list(self.hooks.values()):
+            self.call_hook(hook)
 
-    def call_hook(self, hook: Callable[..., Any]) -> None:
+    def call_hook(self, hook: Any) -> None:
         """Calls one hook; it finds a gradient at every parameter."""
         fill_missing_gradients(self)
         if getattr(hook, "call_for_each_param", False):
@@ -120,22 +121,16 @@ class LateOptimizer(torch.optim.Optimizer):
         *args: Any,  # where: update_gets_a_loss, lossfun
         **kwds: Any,  # where: update_gets_a_loss, lossfun
     ) -> None:
-        """One step, after the gradients of a loss have been computed if it is given."""
+        """One step; a graph from before it can still go backward, as in Chainer."""
         if lossfun is not None:  # where: update_gets_a_loss, lossfun
             self.compute_gradients(lossfun, *args, **kwds)
-        # a graph that was built before can still go backward, as in Chainer
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()
 
     def compute_gradients(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
-        """The gradients of what a function gives. Another loss may share its graph, except that of a module.
-
-        NumPy arrays that are given to a module become tensors.
-        """
+        """The gradients of a loss; a module takes arrays, and another loss may share the graph of other functions."""
         is_module = isinstance(lossfun, torch.nn.Module)
-        if is_module:
-            args = tuple(torch.as_tensor(x) if isinstance(x, np.ndarray) else x for x in args)
-        loss = lossfun(*args, **kwds)
+        loss = lossfun(*(torch.as_tensor(x) if is_module and isinstance(x, np.ndarray) else x for x in args), **kwds)
         self.zero_grad()
         backward(loss, retain_graph=not is_module)
 
@@ -144,28 +139,38 @@ class LateOptimizer(torch.optim.Optimizer):
 
     def new_epoch(self, auto: bool = False) -> None:
         """Counts an epoch."""
-        self.epoch += 1
+        self.epoch += 1  # where: opt.t, opt.epoch, getattr
+
+
+def _count(optimizer: Any, args: Any, kwargs: Any) -> None:
+    optimizer.param_groups[0]["t"] += 1
 
 
 @torch.no_grad()
-def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    optimizer.call_hooks()  # where: add_hook, call_hooks, remove_hook
-    optimizer.t += 1  # where: .t, .epoch, new_epoch, getattr
-    fill_missing_gradients(optimizer)  # where: hook_parameter
-    for param in optimizer.target.parameters():  # where: hook_parameter
+def _call_hooks_of_parameters(optimizer: Any, args: Any, kwargs: Any) -> None:
+    fill_missing_gradients(optimizer)
+    for param in optimizer.target.parameters():
         if param.grad is not None and not hasattr(param, "is_frozen"):
             for hook in vars(param).get("update_hooks", []):
                 hook(optimizer, param)
-    frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]  # where: freeze
-    optimizer.withheld = [(p, p.requires_grad, p.grad) for p in frozen]  # where: freeze
-    for param in frozen:  # where: freeze
+
+
+def _withhold(optimizer: Any, args: Any, kwargs: Any) -> None:
+    frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]
+    optimizer.withheld = [(p, p.requires_grad, p.grad) for p in frozen]
+    for param in frozen:
         param.requires_grad, param.grad = False, None
 
 
-def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:
-    for param, learns, grad in optimizer.withheld:  # where: freeze
+def _give_back(optimizer: Any, args: Any, kwargs: Any) -> None:
+    for param, learns, grad in optimizer.withheld:
         param.requires_grad, param.grad = learns, grad
-    optimizer.call_hooks("post")  # where: add_hook, call_hooks, remove_hook
+
+
+@torch.no_grad()
+def _call_hooks_behind(optimizer: Any, args: Any, kwargs: Any) -> None:
+    for hook in list(optimizer.hooks_behind.values()):
+        optimizer.call_hook(hook)
 
 
 def freeze(params: Iterable[Any]) -> None:
@@ -197,7 +202,7 @@ def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
 class LateSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.SGD."""
 
-    lr = _setting("lr")  # where: .lr, getattr
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
 
     def __init__(self, lr: float = 0.01):
         super().__init__(lr=lr)
@@ -206,8 +211,8 @@ class LateSGD(LateOptimizer, torch.optim.SGD):
 class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
     """Source: chainer.optimizers.CorrectedMomentumSGD."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    momentum = _setting("momentum")  # where: .momentum, getattr
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    momentum = _setting("momentum")  # where: opt.momentum, set.momentum, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
         super().__init__(lr=lr, momentum=momentum)
@@ -217,28 +222,22 @@ class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
 class LateMomentumSGD(LateOptimizer, MomentumSGD):
     """Source: chainer.optimizers.MomentumSGD."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    momentum = _setting("momentum")  # where: .momentum, getattr
-
-    def __init__(self, lr: float = 0.01, momentum: float = 0.9):
-        super().__init__(lr=lr, momentum=momentum)
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    momentum = _setting("momentum")  # where: opt.momentum, set.momentum, getattr
 
 
 class LateNesterovAG(LateOptimizer, NesterovAG):
     """Source: chainer.optimizers.NesterovAG."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    momentum = _setting("momentum")  # where: .momentum, getattr
-
-    def __init__(self, lr: float = 0.01, momentum: float = 0.9):
-        super().__init__(lr=lr, momentum=momentum)
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    momentum = _setting("momentum")  # where: opt.momentum, set.momentum, getattr
 
 
 class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
     """Source: chainer.optimizers.AdaGrad."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    eps = _setting("eps")  # where: .eps, getattr
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-8):
         super().__init__(lr=lr, eps=eps)
@@ -247,15 +246,15 @@ class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
 
 def _start_sums(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
     for param in optimizer.param_groups[0]["params"]:
-        if param.grad is not None and not optimizer.state[param]:
+        if not is_lazy(param) and not optimizer.state[param]:
             optimizer.state[param] = {"step": torch.tensor(0.0), "sum": torch.zeros_like(param)}
 
 
 class LateAdaDelta(LateOptimizer, torch.optim.Adadelta):
     """Source: chainer.optimizers.AdaDelta."""
 
-    rho = _setting("rho")  # where: .rho, getattr
-    eps = _setting("eps")  # where: .eps, getattr
+    rho = _setting("rho")  # where: opt.rho, set.rho, getattr
+    eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, rho: float = 0.95, eps: float = 1e-6):
         super().__init__(rho=rho, eps=eps)
@@ -265,9 +264,9 @@ class LateAdaDelta(LateOptimizer, torch.optim.Adadelta):
 class LateRMSprop(LateOptimizer, torch.optim.RMSprop):
     """Source: chainer.optimizers.RMSprop."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    alpha = _setting("alpha")  # where: .alpha, getattr
-    eps = _setting("eps")  # where: .eps, getattr
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    alpha = _setting("alpha")  # where: opt.alpha, set.alpha, getattr
+    eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8):
         super().__init__(lr=lr, alpha=alpha, eps=eps)
@@ -277,42 +276,38 @@ class LateRMSprop(LateOptimizer, torch.optim.RMSprop):
 class LateRMSpropGraves(LateOptimizer, RMSpropGraves):
     """Source: chainer.optimizers.RMSpropGraves."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    alpha = _setting("alpha")  # where: .alpha, getattr
-    momentum = _setting("momentum")  # where: .momentum, getattr
-    eps = _setting("eps")  # where: .eps, getattr
-
-    def __init__(self, lr: float = 1e-4, alpha: float = 0.95, momentum: float = 0.9, eps: float = 1e-4):
-        super().__init__(lr=lr, alpha=alpha, momentum=momentum, eps=eps)
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    alpha = _setting("alpha")  # where: opt.alpha, set.alpha, getattr
+    momentum = _setting("momentum")  # where: opt.momentum, set.momentum, getattr
+    eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
 
 class LateSMORMS3(LateOptimizer, SMORMS3):
     """Source: chainer.optimizers.SMORMS3."""
 
-    lr = _setting("lr")  # where: .lr, getattr
-    eps = _setting("eps")  # where: .eps, getattr
-
-    def __init__(self, lr: float = 0.001, eps: float = 1e-16):
-        super().__init__(lr=lr, eps=eps)
+    lr = _setting("lr")  # where: opt.lr, set.lr, getattr
+    eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
 
 class LateAdam(LateOptimizer, Adam):
     """``alpha`` is the rate. Source: chainer.optimizers.Adam."""
 
-    alpha = _setting("lr")  # where: .alpha, .lr, .alpha_t, getattr
-    beta1, beta2 = _beta(0), _beta(1)  # where: .beta1, .beta2, .lr, .alpha_t, getattr
-    eps = _setting("epsilon")  # where: .eps, getattr
+    alpha = _setting("lr")  # where: opt.alpha, set.alpha, getattr
+    beta1, beta2 = _beta(0), _beta(1)  # where: opt.beta1, opt.beta2, set.beta1, set.beta2, getattr
+    eps = _setting("epsilon")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **rest: Any):
         super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **rest)
 
     @property
-    def lr(self) -> float:  # where: .lr, .alpha_t, getattr
+    def lr(self) -> float:  # where: opt.lr, set.lr, opt.alpha_t, getattr
         """The rate with the correction of the biases, which counts from the first update on."""
-        return float(self.alpha * (1 - self.beta2**self.t) ** 0.5 / (1 - self.beta1**self.t))
+        steps = max(float(state["step"]) for state in self.state.values())
+        first, second = (1 - beta**steps for beta in self.param_groups[0]["betas"])
+        return float(self.param_groups[0]["lr"] * second**0.5 / first)
 
     @property
-    def alpha_t(self) -> float:  # where: .alpha_t, getattr
+    def alpha_t(self) -> float:  # where: opt.alpha_t, getattr
         """Newer name of ``lr``."""
         return self.lr
 

@@ -12,7 +12,7 @@ from pytorch_pfn_extras import reporting
 
 from chainer2torch.native.devices import get_device, using_device
 from chainer2torch.native.training import call_with, observers
-from chainer2torch.native.updaters import StandardUpdater, converted
+from chainer2torch.native.updaters import StandardBatchUpdater, StandardUpdater, converted
 
 
 def add_gradients(model: nn.Module, other: nn.Module) -> None:
@@ -23,24 +23,18 @@ def add_gradients(model: nn.Module, other: nn.Module) -> None:
             param.grad = grad if param.grad is None else param.grad + grad
 
 
-class ParallelUpdater(StandardUpdater):
+class ModelCopies:
     """Splits each batch over copies of the model, each on its device, adds their gradients and updates once.
 
     Each copy's loss is the mean over its part, and the gradients are summed. One process works for all devices; for a
     process each, use DistributedDataParallel. Source: chainer.training.updaters.ParallelUpdater.
     """
 
-    def __init__(
-        self,
-        iterator: Any,
-        optimizer: Any,
-        converter: Any = None,
-        models: Any = None,
-        devices: Any = None,
-        loss_func: Any = None,
-        auto_new_epoch: bool = True,
-    ):
-        super().__init__(iterator, optimizer, converter, None, loss_func, auto_new_epoch)
+    _optimizers: Any
+    converter: Any
+    loss_func: Any
+
+    def make_copies(self, models: Any, devices: Any) -> None:
         if models is None and devices is None:
             raise ValueError("either models or devices must be specified")
         refuse_torchrun()
@@ -58,9 +52,8 @@ class ParallelUpdater(StandardUpdater):
             if model is not self._optimizers["main"].target:
                 trainer.reporter.add_observer(name, model)
 
-    def update_core(self) -> None:
-        iterator, optimizer = self._iterators["main"], self._optimizers["main"]
-        batch, losses, models = iterator.next(), [], list(self._models.values())
+    def step(self, batch: Any) -> None:
+        losses, models = [], list(self._models.values())
         for i, (name, model) in enumerate(self._models.items()):
             part, device = batch[i :: len(models)], self._devices[name]
             with using_device(device or torch.device("cpu")):
@@ -69,9 +62,49 @@ class ParallelUpdater(StandardUpdater):
             model.zero_grad()
         for loss in losses:
             loss.backward()
-        update_copies(optimizer, models)
+        update_copies(self._optimizers["main"], models)
+
+
+class ParallelUpdater(ModelCopies, StandardUpdater):
+    """Draws the batches for copies of the model. Source: chainer.training.updaters.ParallelUpdater."""
+
+    def __init__(
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Any = None,
+        models: Any = None,
+        devices: Any = None,
+        loss_func: Any = None,
+        auto_new_epoch: bool = True,
+    ):
+        super().__init__(iterator, optimizer, converter, None, loss_func, auto_new_epoch)
+        self.make_copies(models, devices)
+
+    def update_core(self) -> None:
+        iterator, optimizer = self._iterators["main"], self._optimizers["main"]
+        self.step(iterator.next())
         if self.auto_new_epoch and iterator.is_new_epoch and hasattr(optimizer, "new_epoch"):
             optimizer.new_epoch()
+
+
+class ParallelBatchUpdater(ModelCopies, StandardBatchUpdater):
+    """Is handed the batches for copies of the model. Source: chainer.training.updaters.ParallelUpdater."""
+
+    def __init__(
+        self,
+        iterator: Any,
+        optimizer: Any,
+        converter: Any = None,
+        models: Any = None,
+        devices: Any = None,
+        loss_func: Any = None,
+    ):
+        super().__init__(iterator, optimizer, converter, None, loss_func)
+        self.make_copies(models, devices)
+
+    def update_core(self, batch: Any) -> None:
+        self.step(batch)
 
 
 class MultiprocessParallelUpdater(StandardUpdater):

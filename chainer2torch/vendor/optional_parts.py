@@ -1,10 +1,10 @@
 """Parts of helpers that only some projects need: ``# where: add_hook, remove_hook`` behind a statement or a parameter.
 
 Such a part stays where one of these names is said; ``Lazy*`` stands for all names that begin so, ``.lr`` for the
-member of an object only: a keyword, a key or another string of the same letters does not count; ``out=`` for a keyword
-or a key only. The mark stands in
-the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last one
-only, as an argument by position must not become that of another parameter.
+member of an object only: a keyword, a key or another string of the same letters does not count; ``opt.lr`` for that of
+what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only. The mark stands
+in the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last
+one only, as an argument by position must not become that of another parameter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
-MARK = r"  # where: (\.?\w+[*=]?(?:, \.?\w+[*=]?)*)$"
+MARK = r"  # where: (\w*\.?\w+[*=]?(?:, \w*\.?\w+[*=]?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)

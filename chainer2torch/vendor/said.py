@@ -11,6 +11,7 @@ from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_training import OF_TRAINING, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -23,6 +24,7 @@ VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array modul
 WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
 DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
+_OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 _VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
 _WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
@@ -71,7 +73,8 @@ def words(text: str) -> set[str]:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
-        return found | {f".{word}" for word in found} | {f"{word}=" for word in found} | _UNREADABLE
+        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set") for word in found}
+        return found | members | {f"{word}=" for word in found} | _UNREADABLE
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
@@ -83,7 +86,8 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
     An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
-    A keyword, and the key of a dict that may be spread into a call, is also said with ``=`` behind it.
+    One of what is named as optimizers are is also said as ``opt.name``, one that is set as ``set.name``, unless
+    ``self`` has it. A keyword, and the key of a dict that may be spread into a call, is also said with ``=`` behind it.
     ``getattr`` is said where only the run tells the name: of any object in a program, of an optimizer in a helper. A
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
@@ -91,13 +95,14 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
     modules = _module_names(nodes)
+    imported = {(alias.asname or alias.name).split(".")[0] for alias in nodes if isinstance(alias, ast.alias)}
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             found.update(_of_array_module(node, node.func, modules))
         if own and isinstance(node, ast.Call) and _may_pad_examples(node):
             found.add(EXAMPLES_PADDED)
         if isinstance(node, ast.Attribute):
-            found.update((node.attr, f".{node.attr}", *_DYNAMIC.get(node.attr, ())))
+            found.update((node.attr, f".{node.attr}", *_of_optimizer(node), *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
             found.update(node.name.split("."))
         elif isinstance(node, ast.keyword) and node.arg:
@@ -111,7 +116,7 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
         elif isinstance(node, ast.With) and own:
             found.add(WITH)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
-            found |= _by_name(node, node.func.id, own)
+            found |= _by_name(node, node.func.id, own, imported)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             found.update(_in_text(node.value))
         elif isinstance(node, _FUNCTIONS) and own:
@@ -119,6 +124,30 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     if own:
         found.update(of_training(nodes))
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
+
+
+def _of_optimizer(node: ast.Attribute) -> Iterator[str]:
+    """What a member says of an optimizer: of another object it is not asked, or the error says so."""
+    if _is_named_as_optimizer(node.value):
+        yield f"opt.{node.attr}"
+    if not isinstance(node.ctx, ast.Load) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+        yield f"set.{node.attr}"
+
+
+def _is_named_as_optimizer(node: ast.expr) -> bool:
+    return any(map(_is_of_optimizer, _chain(node)))
+
+
+def _is_of_optimizer(name: str) -> bool:
+    return any(part in name.lower().replace("option", "") for part in _OPTIMIZERS)
+
+
+def _chain(node: ast.expr) -> Iterator[str]:
+    """The names in ``a.b(...).c[...]``."""
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        yield last(node)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    yield last(node)
 
 
 def _may_pad_examples(call: ast.Call) -> bool:
@@ -181,24 +210,37 @@ def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collectio
         yield DRAWN_AS
     positions = 1 if function.attr in _OF_ONE else 2
     counted = function.attr in _OF_ONE or function.attr in _OF_TWO  # one argument more is the result, whatever the base
-    if function.attr in _WRITING or "out" in named or spread:
+    if function.attr in _WRITING or "out" in named or spread and (counted or of_module):
         yield WRITTEN
     elif len(call.args) > positions and (counted or function.attr not in _OF_MORE and of_module):
         yield WRITTEN
 
 
-def _by_name(call: ast.Call, function: str, own: bool) -> set[str]:
+def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]) -> set[str]:
     """What a call of ``getattr`` and the like may reach."""
     name = call.args[function in _OBJECT_FIRST :][:1]
     if function != "vars" and name and isinstance(name[0], ast.Constant):
-        return {f".{part}" for part in str(name[0].value).split(".")}
+        return {f"{prefix}.{part}" for part in str(name[0].value).split(".") for prefix in ("", "opt", "set")}
+    if own and function in _OBJECT_FIRST:
+        return {function, "getattr"} if _may_reach(call, function, imported) else {function} - {"getattr"}
     return {function, "getattr"} if own or "optimizer" in ast.unparse(call) else {function} - {"getattr"}
+
+
+def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool:
+    """Whether a call by a name of the run may find that an optimizer lacks a setting, and go on.
+
+    ``getattr`` of two arguments raises then; a module, or an object that asks itself, is no optimizer.
+    """
+    if not call.args or _is_named_as_optimizer(call.args[0]):
+        return True
+    itself = isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls", *imported)
+    return not itself and (function != "getattr" or len(call.args) != 2)
 
 
 def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
     """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
 
-    Helpers call the ``update`` of an optimizer by that name only; other code may have any.
+    Only of what is named as optimizers are: another one that gets a loss says that it takes none.
     """
     plain = {
         id(call.func)
@@ -209,7 +251,7 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr == "update"
         and id(node) not in plain
-        and (own or "optimizer" in ast.unparse(node.value))
+        and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
         for node in nodes
@@ -219,7 +261,9 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
 def _in_text(text: str) -> set[str]:
     """The words of a string that may be a name, a path or code; of a sentence only what stands behind a dot."""
     members = _BEHIND_DOT.findall(text)
-    return {f".{word}" for word in members} | set(members if _SENTENCE.search(text) else _WORD.findall(text))
+    reached = {f".{word}" for word in members}
+    reached |= {f"opt.{name}" for owner, name in _OWNED.findall(text) if _is_of_optimizer(owner)}
+    return reached | set(members if _SENTENCE.search(text) else _WORD.findall(text))
 
 
 def _in_body(cls: ast.ClassDef) -> set[str]:

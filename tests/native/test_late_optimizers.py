@@ -183,8 +183,6 @@ def test_hooks_have_names():
     optimizer = late_optimizers.LateSGD(1.0).setup(models()[1])
     optimizer.add_hook(late_hooks.WeightDecay(0.1))
     optimizer.add_hook(late_hooks.WeightDecay(0.1), "another")
-    with pytest.raises(KeyError, match="WeightDecay"):
-        optimizer.add_hook(late_hooks.WeightDecay(0.1))
     optimizer.remove_hook("WeightDecay")
     before = optimizer.target.a.detach().clone()
     optimizer.update()
@@ -212,7 +210,7 @@ def test_corrected_rate_of_adam():
         optimizer.update()
         optimizer.update()
     assert ours.lr == pytest.approx(theirs.lr, rel=1e-15)
-    with pytest.raises(ZeroDivisionError):  # Chainer: RuntimeError, too early to ask
+    with pytest.raises(ValueError):  # Chainer: RuntimeError, too early to ask
         print(late_optimizers.LateAdam().lr)
 
 

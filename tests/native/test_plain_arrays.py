@@ -113,5 +113,50 @@ def test_sequences_that_a_converter_joins_and_moves_need_no_array_module(module:
         for one, other in zip(a, b, strict=True):
             np.testing.assert_array_equal(np.asarray(other), one)
             assert np.asarray(other).dtype == one.dtype
+    made = migrated(unseen.replace("concatenate(batch, axis=0)", "array(batch)")).code
+    assert "joined = torch.tensor(batch, device='cpu')" in made and "array_module" not in made
     kept = migrated(CONVERTER.format(module=module, more=", joined").partition("def run")[0])
     assert "array_module" in kept.code, "what is given back has to be an array of the host, where the batch is one"
+
+
+ASKED = """
+def to_host(array):
+    if chainer.cuda.get_array_module(array) is not np:
+        return chainer.cuda.to_cpu(array)
+    return array
+
+def run(xs):
+    return to_host(np.asarray(xs[0])), to_host(*[np.asarray(x) for x in xs[1:2]])
+"""
+
+
+def test_what_is_only_asked_for_its_place_needs_no_array_module() -> None:
+    unseen = ASKED.partition("def run")[0]
+    assert "if compat.device_of(array).type != 'cpu':" in migrated(unseen).code
+    theirs, ours, _ = run(ASKED)
+    for a, b in zip(theirs, ours, strict=True):
+        assert type(a) is type(b) is np.ndarray and (a == b).all()
+
+
+OWN = """
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+    def __len__(self):
+        return len(self.rows)
+    def __getitem__(self, i):
+        return self.rows[i]
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    xp = chainer.backend.get_array_module(x)
+    return xp.asarray(Rows([np.ones(2), np.zeros(2)])), xp.array(Rows([0.5, 1.0]))
+"""
+
+
+def test_a_sequence_of_the_programs_own_is_an_array_of_numpy_first() -> None:
+    theirs, ours, code = run(OWN)
+    assert "torch.as_tensor(np.asarray(Rows([np.ones(2), np.zeros(2)])), device=device)" in code
+    assert "torch.as_tensor(np.asarray(Rows([0.5, 1.0])), device=device).clone()" in code
+    for a, b in zip(theirs, ours, strict=True):
+        assert np.asarray(b).dtype == a.dtype and (np.asarray(b) == a).all()

@@ -51,20 +51,23 @@ LONGER = {
     "xp_of": (110, 9),
     "Communicator": (60, 5),
     "create_multi_node_optimizer": (62, 5),
-    "RuledAdam": (245, 18),  # Chainer's interface of optimizers, whose rule a class replaces
-    "AdamRule": (245, 18),
+    "RuledAdam": (246, 18),  # Chainer's interface of optimizers, whose rule a class replaces
+    "AdamRule": (246, 18),
     "create_communicator": (70, 5),
-    "OptimizersByName": (330, 30),  # all of them: a program chooses one by its name
+    "OptimizersByName": (280, 32),  # all of them: a program chooses one by its name
     "Updater": (111, 6),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardUpdater": (154, 11),
+    "StandardBatchUpdater": (94, 9),
+    "StandardUpdater": (162, 11),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 14),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ParallelUpdater": (213, 16),
-    "MultiprocessParallelUpdater": (217, 17),
+    "ModelCopies": (94, 11),
+    "ParallelBatchUpdater": (160, 15),
+    "ParallelUpdater": (232, 17),
+    "MultiprocessParallelUpdater": (229, 17),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
@@ -88,10 +91,10 @@ INTERFACES = {
     "SerialIterator": 55,
     "Updater": 39,
     "MultiprocessIterator": 35,
-    "ParallelUpdater": 36,
+    "ModelCopies": 36,
     "MultiprocessParallelUpdater": 42,
 }
-LATE = (152, 12)
+LATE = (150, 14)
 
 
 def code_lines(text):

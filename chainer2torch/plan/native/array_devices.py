@@ -173,7 +173,7 @@ def _variable(context: Context, decisions: Decisions, name: ast.Name, found: Var
             decisions.edit(statement, Remove(context.source.start(statement)))
             decisions.remove(statement.value)
             for load in found.needed:
-                decisions.replace(load, origin.template, origin.operands(context))
+                decisions.replace(load, _written(context, load, origin), origin.operands(context))
             return
     spelled = _free_name(context, name, named)
     named.add(spelled)
@@ -209,8 +209,10 @@ def _may_go(context: Context, statement: ast.stmt) -> bool:
 
 
 def _stays_true(context: Context, origin: Origin) -> bool:
-    """Whether the device may be asked later just as well: of a parameter that nothing else is assigned to."""
+    """Whether the device may be named later just as well: the host, or that of a parameter that stays what it is."""
     node = origin.of
+    if origin.template == HOST:
+        return True
     if origin.template not in ("x.device", "x[0].device") or not isinstance(node, ast.Name):
         return False
     scope = context.scopes.get(node)

@@ -19,7 +19,6 @@ from chainer2torch.plan.native.trainers import updater_member
 _ASKS = "{.updater."
 _MANAGER = "pytorch_pfn_extras.training.ExtensionsManager"
 _STEP = Iteration("UPDATER.update()", "", updater=True)
-_LOADER = "UPDATER.get_iterator('main')"
 
 
 def emit(context: Context, decisions: Decisions, group: Group) -> None:
@@ -45,7 +44,7 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
     made = _manager(context, group, by_trigger, managed)
-    template = engine_of(context).manager(made, _step(context, group, managed.call, operands))
+    template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed.loader))
     template += "MANAGER.updater = UPDATER\n" * group.asks
     template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
     template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
@@ -60,7 +59,7 @@ def _manager(context: Context, group: Group, by_trigger: bool = False, managed: 
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        f"len({_LOADER})" if group.handed else "native.iterations_per_epoch(UPDATER)",
+        "len(LOADER)" if group.handed else "native.iterations_per_epoch(UPDATER)",
         by_trigger,
         has_stop=True,
         has_out=managed is not None and managed.out is not None,
@@ -74,22 +73,26 @@ def _manager(context: Context, group: Group, by_trigger: bool = False, managed: 
     )
 
 
-def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Operand]) -> Iteration:
+def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Operand], loader: str) -> Iteration:
     """One iteration; a loop that hands over its batches gives them a name that nothing else has there."""
     if not group.handed:
         return _STEP
     taken = names_in(context, function_of(context, place))
     (batch,) = renamed(("batch",), taken)
     operands["BATCH"] = Operand(code=batch)
+    operands["LOADER"] = Operand(code=loader or f"{operands['UPDATER'].code}.get_iterator('main')")
     names = taken | {
         node.id for node in ast.walk(ast.parse(operands["UPDATER"].code or "")) if isinstance(node, ast.Name)
     }
-    return Iteration("UPDATER.update_core(BATCH)", _LOADER, batch, taken=names)
+    return Iteration("UPDATER.update_core(BATCH)", "LOADER", batch, taken=names)
 
 
 def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> None:
     operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
-    step, stops = _step(context, group, run.statement, operands), [group.managed[call].stop for call in run.made]
+    step, stops = (
+        _step(context, group, run.statement, operands, run.loader),
+        [group.managed[call].stop for call in run.made],
+    )
     by_trigger = not stops or any(stops_by_iteration(context, stop) for stop in stops)
     often = bool(stops) and all(is_interval(context, s) for s in stops if stops_by_iteration(context, s))
     made = _manager(context, group, by_trigger)

@@ -26,8 +26,9 @@ from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
+from chainer2torch.plan.native.own_updaters import given_to
 from chainer2torch.plan.native.places import suite_of
-from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of
+from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of, name_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
 from chainer2torch.plan.questions.paths import is_path
@@ -56,6 +57,7 @@ class Managed:
     stop: ast.expr
     out: ast.expr | None
     has_parts: bool  # whether parts of a model may report by themselves
+    loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,6 +68,7 @@ class Run:
     name: str
     updater: str
     made: tuple[ast.Call, ...]
+    loader: str = ""  # as of a Trainer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -240,7 +243,24 @@ class _Reader:
             bound.given["stop_trigger"],
             bound.given.get("out"),
             self._has_parts(),
+            self._loader(context, call, updater),
         )
+
+    def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:
+        """The path of the iterator that every updater that it may be is made with, in the function of its Trainer."""
+        paths: set[str] = set()
+        for kind in options(context.kind(updater)):
+            maker = self.analysis.makers.get(kind.site) if isinstance(kind, Inst) else None
+            if maker not in context.source.parents or maker is None:
+                return ""
+            given = given_to(self.objects, context, maker)
+            if isinstance(given, str) or function_of(context, maker) is not function_of(context, trainer):
+                return ""
+            try:
+                paths.add(name_of(context, given.iterator, maker, "the iterator"))
+            except Unclear:
+                return ""
+        return paths.pop() if len(paths) == 1 else ""
 
     def _run(self, use: Use, managed: dict[ast.Call, Managed]) -> Run:
         context, call = use.context, use.call
@@ -255,7 +275,9 @@ class _Reader:
         near = [one for one in made if function_of(context, one.call) is scope]
         known = {one.updater for one in near}
         updater = known.pop() if len(known) == 1 and _keep(context, near, statement) else ""
-        return Run(statement, name, updater, tuple(one.call for one in near))
+        loaders = {one.loader for one in near} if updater else set()
+        loader = loaders.pop() if len(loaders) == 1 else ""
+        return Run(statement, name, updater, tuple(one.call for one in near), loader)
 
     def _has_parts(self) -> bool:
         """Whether parts of what is trained may report under their own names."""

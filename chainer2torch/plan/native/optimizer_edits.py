@@ -14,6 +14,7 @@ from chainer2torch.plan.native import graph_crossings, places
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Way, hooks_of
+from chainer2torch.plan.native.late_uses import in_file
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
@@ -57,6 +58,10 @@ def run(context: Context) -> Decisions:
             _Writer(context, objects, decisions, family).write()
     handed = [use for use in objects.unknown_sites() if objects.concern(use.inst) is CONCERN]
     _Writer(context, objects, decisions, ()).write_uses(use for use in handed if not objects.reason_at(use))
+    uses, hooks = in_file(objects, context)
+    late = _Writer(context, objects, decisions, ())
+    late.hooks = list(hooks)
+    late.write_uses(uses)
     return decisions
 
 
@@ -319,6 +324,8 @@ class _Writer:
         template = f"native.before_step(self, {', '.join((hooked.hook.function, *names))})"
         if hooked.way is Way.GROUP:
             template = "self.param_groups[0]['weight_decay'] = rate"
+        if hooked.fills:
+            template = f"self.register_step_pre_hook({_FILL})\n{template}"
         operands["self"] = context.operand(use.node)
         decisions.edit(statement, ReplaceStatement(start, template, operands))
 

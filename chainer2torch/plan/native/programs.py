@@ -126,11 +126,11 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     if named is None:
         raise Unclear("only some examples are dictionaries")
     return Step(
-        _name(context, given["iterator"], made, "the iterator"),
-        _name(context, given["optimizer"], made, "the optimizer"),
-        _name(context, model, made, "the model"),
+        name_of(context, given["iterator"], made, "the iterator"),
+        name_of(context, given["optimizer"], made, "the optimizer"),
+        name_of(context, model, made, "the model"),
         made_by,
-        _name(context, loss, made, "the loss function"),
+        name_of(context, loss, made, "the loss function"),
         renamed(("batch",) if named or not parts else parts, names_in(context, scope)),
         device_of(context, given.get("device"), scope) if conversion is None else Device(),
         conversion,
@@ -150,18 +150,19 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
     if isinstance(given, str):
         raise Unclear(given)
     if given.display is not None:
-        optimizers = _name(context, given.display, made, "the optimizer")
+        optimizers = name_of(context, given.display, made, "the optimizer")
     else:
-        named = {n: _name(context, o, made, "the optimizer") for n, o in given.optimizers.items()}
+        named = {n: name_of(context, o, made, "the optimizer") for n, o in given.optimizers.items()}
         optimizers = _display(named) if given.several else named["main"]
     models = {
-        n: _name(context, _model(objects, context, o, trainer), made, "the model") for n, o in given.optimizers.items()
+        n: name_of(context, _model(objects, context, o, trainer), made, "the model")
+        for n, o in given.optimizers.items()
     }
     for optimizer in given.optimizers.values():
         _check_reports(context, _model(objects, context, optimizer, trainer))
     inst = _only(objects, context, next(iter(given.optimizers.values())), "optimizer")
     return Step(
-        _name(context, given.iterator, made, "the iterator"),
+        name_of(context, given.iterator, made, "the iterator"),
         optimizers,
         _display(models) if given.several else models["main"],
         "" if given.several else str(inst.cls),
@@ -203,7 +204,7 @@ def _assigned(context: Context, call: ast.Call) -> str:
     raise Unclear("has no statement of its own")
 
 
-def _name(context: Context, node: ast.expr, taken: ast.Call, what: str) -> str:
+def name_of(context: Context, node: ast.expr, taken: ast.Call, what: str) -> str:
     """A name that holds the value that a call takes until the training runs."""
     if not is_path(node):
         raise Unclear(f"{what} has no name")
@@ -237,7 +238,7 @@ def _model(objects: Objects, context: Context, optimizer: ast.expr, trainer: ast
         raise Unclear("the model is set up in another function")
     if len(call.args) != 1 or call.keywords:
         raise Unclear("which model is trained is not known")
-    _name(context, call.args[0], call, "the model")
+    name_of(context, call.args[0], call, "the model")
     return call.args[0]
 
 
@@ -334,6 +335,7 @@ __all__ = [
     "device_of",
     "function_of",
     "is_interval",
+    "name_of",
     "names_in",
     "program_of",
     "stops_by_iteration",

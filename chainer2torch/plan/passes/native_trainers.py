@@ -14,6 +14,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.native import (
     evaluators,
+    extension_names,
     extensions,
     handed as handed_updaters,
     manager_edits,
@@ -76,6 +77,7 @@ def run(context: Context) -> Decisions:
     if handed:
         handed_updaters.emit(context, decisions, _gone(objects, context))
     own_extensions.emit(objects, context, decisions)
+    extension_names.emit(objects, context, decisions)
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
     manager_edits.emit_annotations(context, decisions)

@@ -14,8 +14,8 @@ from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_attributes import of_attribute
 from chainer2torch.plan.questions.xp_handed import handed
-from chainer2torch.plan.questions.xp_origins import Origin, origin_of
-from chainer2torch.plan.questions.xp_uses import set_attribute, used
+from chainer2torch.plan.questions.xp_origins import Origin, of_any_array, origin_of
+from chainer2torch.plan.questions.xp_uses import only_asked, set_attribute, used
 from chainer2torch.plan.questions.xp_variables import Variable, is_own, variables_in
 
 
@@ -40,7 +40,8 @@ def _alone(context: Context, node: ast.expr) -> bool:
 
 def device_in(context: Context, node: ast.expr) -> Origin | None:
     """The device that an expression is: of an attribute that has become one, or of what it finds it by."""
-    return of_attribute(context, node, context.analysis.once(handed)) or origin_of(context, node)
+    found = of_attribute(context, node, context.analysis.once(handed)) or origin_of(context, node)
+    return of_any_array(context, node) if found is None and only_asked(context, node) else found
 
 
 def is_set(context: Context, statement: ast.Assign) -> bool:

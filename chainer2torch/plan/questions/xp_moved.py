@@ -11,7 +11,7 @@ import ast
 from chainer2torch.analysis.kinds import Inst, Method
 from chainer2torch.plan.context import Context
 
-_JOINING = frozenset({"concatenate", "hstack", "stack", "vstack"})  # these take arrays only, on either side
+_JOINING = frozenset({"array", "asarray", "concatenate", "hstack", "stack", "vstack"})
 _MOVING = frozenset({"chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 
 

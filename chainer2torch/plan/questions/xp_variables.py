@@ -13,7 +13,7 @@ from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_attributes import Parameter, of_attribute
-from chainer2torch.plan.questions.xp_origins import Origin, host_of, of_any_array, origin_of
+from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, of_any_array, origin_of
 from chainer2torch.plan.questions.xp_moved import only_moved
 from chainer2torch.plan.questions.xp_uses import only_asked, used
 
@@ -131,7 +131,9 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
         if origin is None:
             return None
         stores.append((statement, origin))
-    if asked and not all(only_asked(context, load) or only_moved(context, load) for load in loads):
+    if asked and loads and all(only_moved(context, load) for load in loads):
+        stores = [(statement, Origin(o.node, HOST, None, o.told)) for statement, o in stores]  # it moves from there
+    elif asked and not all(only_asked(context, load) for load in loads):
         return None  # what it makes has to be an array of the host, where it was found by one
     if all(context.kind(statement.value) == Ref("numpy") for statement, _ in stores):
         return None  # NumPy itself

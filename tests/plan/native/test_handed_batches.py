@@ -59,6 +59,35 @@ if len(sys.argv) > 99:
         updater = Updater(net=model, iterator=train_iter, optimizer=optimizer, device=-1)
     else:
         updater = training.StandardUpdater(train_iter, optimizer, device=-1)"""
+PARALLEL = """\
+if len(sys.argv) > 99:
+        updater = Updater(net=model, iterator=train_iter, optimizer=optimizer, device=-1)
+    else:
+        updater = training.updaters.ParallelUpdater(train_iter, optimizer, devices={'main': -1, 'other': -1})"""
+VALUE = """\
+kind = training.updaters.StandardUpdater
+    if len(sys.argv) > 99:
+        updater = Updater(net=model, iterator=train_iter, optimizer=optimizer, device=-1)
+    else:
+        updater = kind(train_iter, optimizer)"""
+METHODS = """
+        self.net.cleargrads()
+        loss = self.net(x, t)
+        loss.backward()
+        optimizer.update()
+
+    def get_batch(self, device):
+        iterator = self.get_iterator('main')
+        examples = iterator.next()
+        return self.converter(examples, device)
+
+    def moved(self, device):
+        batch = self.get_batch(device)
+        return batch
+
+    def unused(self, optimizer, x, t):
+        for _ in range(2):
+            x, t = self.converter(self.get_iterator('main').next(), -1)"""
 DRAWS = {
     "within": {},
     "under the name of the iterator": {
@@ -68,9 +97,12 @@ DRAWS = {
         "draw": "if len(sys.argv) > 99:\n            batch = next(self.get_iterator('main'))\n        else:\n"
         "            batch = self.get_iterator('main').next()\n        x, t = self.converter(batch, self.device)",
     },
+    "by methods of its own": {"draw": "x, t = self.moved(-1)" + METHODS},
     "from a dictionary of arguments": {"updater": DISPLAY, "name": "'first'", "reported": "first"},
     "with what is not understood": {"more": UNKNOWN, "stop": "(11, 'iteration')"},
     "chosen when it runs": {"updater": CHOSEN, "more": UNKNOWN},
+    "on several devices": {"updater": PARALLEL},
+    "of a class that is a value": {"updater": VALUE, "more": UNKNOWN},
 }
 
 
@@ -78,9 +110,28 @@ DRAWS = {
 @pytest.mark.parametrize("trainer", ["ppe", "ignite"])
 def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     theirs, ours, code = both(PROGRAM.format(**{**USUAL, **DRAWS[name]}), head=HEAD, trainer=trainer)
-    assert "class Updater(compat.BatchUpdater)" in code and "updater.update_core(batch)" in code, code
-    assert "Batches(" not in code and "next(" not in code and "_iterators" not in code, code
-    assert ("get_iterator" in code) == ("more" in DRAWS[name]), code
+    assert "BatchUpdater):" in code and "updater.update_core(batch)" in code, code
+    kept = name == "by methods of its own"  # a method that nobody calls
+    assert "Batches(" not in code and "_iterators" not in code and "train_iter" in code, code
+    assert ("get_iterator" in code) == ("next(" in code) == kept, code
+    compare(theirs, ours, code, tmp_path)
+
+
+TWO = """\
+test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
+    trainer.extend(extensions.Evaluator(test_iter, model, device=-1))
+    trainer.extend(extensions.Evaluator(chainer.iterators.SerialIterator(data(8, 2), 5, False, False), model))
+    trainer.extend(extensions.Evaluator(test_iter, model), name='third')
+    for seed in (5, 6):
+        again = chainer.iterators.SerialIterator(data(8, seed), 5, False, False)
+        trainer.extend(extensions.Evaluator(again, model))
+    """
+
+
+@pytest.mark.parametrize("more", [TWO, TWO + UNKNOWN], ids=["native", "with what is not understood"])
+def test_evaluators_without_a_name_have_the_keys_that_chainer_gives_them(more, tmp_path):
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "more": more}), head=HEAD)
+    assert code.count("name='validation'") == 3, code
     compare(theirs, ours, code, tmp_path)
 
 

@@ -145,7 +145,7 @@ def train(model):
     return sums
 """
     code = check(program, rtol=1e-4)
-    assert "compat.LateAdaGrad" in code and "first.update(lambda" in code
+    assert "compat.LateAdaGrad" in code and "compat.backward(" in code
 
 
 def test_settings_that_come_as_a_dictionary_go_to_the_short_optimizer():
