@@ -39,7 +39,8 @@ def imported(entries: Iterable[Entry], ignored: Callable[[str], bool]) -> frozen
     if not hidden:
         return frozenset()
     paths = {entry.relative: entry.path for entry in entries if entry.python}
-    waiting, found = [path for path in paths if not ignored(path)], set()
+    found: set[str] = set()
+    waiting = [path for path in paths if not ignored(path)]
     while waiting:
         path = waiting.pop()
         try:
