@@ -127,8 +127,8 @@ class HelperHomes:
 
     def _find_library(self, path: str) -> HelperHome | None:
         """The home of a file in a package for several roots, if it finds that package wherever it is imported."""
-        if self._changes_its_path(path):  # there, what is found depends on where the import stands
-            return None
+        if self._changes_its_path(path):
+            return self._beside_its_import(path)
         home = self._in_library(path, self.project.import_root(path))
         if home is None:
             return None
@@ -137,6 +137,18 @@ class HelperHomes:
         if behind is None and _is_in(path, home.folder) and path in self._paths.entered:
             return None  # some program finds this file, and not the package that it is in
         return dataclasses.replace(home, behind=behind or 0)
+
+    def _beside_its_import(self, path: str) -> HelperHome | None:
+        """The home of a file that changes `sys.path`: behind its import a library is sure to be found."""
+        home = self._home(self.project.packages_of.get(path, set()) & self._libraries.keys())
+        if home is None or _is_in(path, home.folder):
+            return None
+        names = (home.package, home.package + ".")
+        for statement in self.project.files[path].outline.imports:
+            said = statement.dotted() if not statement.level and statement.line else ()
+            if any(name == names[0] or name.startswith(names[1]) for name in said):
+                return dataclasses.replace(home, behind=statement.line)
+        return None
 
     def _in_library(self, path: str, root: str) -> HelperHome | None:
         own = self._top_package(posixpath.dirname(path))

@@ -11,7 +11,7 @@ import torch.nn as nn
 from torch import Tensor
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-from chainer2torch.native.first_values import as_initializer, initialized
+from chainer2torch.native.first_values import as_initializer
 
 
 _FIRST = ("initialW", "initial_bias")
@@ -31,7 +31,7 @@ class NStepRNN(nn.RNNBase):
         options["dropout"] = dropout if n_layers > 1 else 0.0  # else there is nothing to drop, and torch warns
         super().__init__(in_size, out_size, n_layers, bidirectional=self.direction == 2, **options)  # type: ignore[arg-type]
         self.n_layers, self.out_size, self.dropout = n_layers, out_size, dropout
-        initialized(self)
+        _fill_first(self)
         if initialW is not None:  # where: initialW, initial_bias
             _fill_gates(self, "weight", initialW)
         if initial_bias is not None:  # where: initialW, initial_bias
@@ -54,6 +54,14 @@ class NStepRNN(nn.RNNBase):
         """``hy, ys``: the last state and the outputs, from the state ``hx`` or zeros."""
         ys, hy = super().forward(pack_sequence(list(xs), enforce_sorted=False), hx)
         return hy, unpack_sequence(ys)
+
+
+def _fill_first(layer: nn.RNNBase) -> None:
+    for param in layer.parameters():
+        if param.ndim == 1:
+            nn.init.zeros_(param)
+        else:
+            nn.init.kaiming_normal_(param, nonlinearity="linear")
 
 
 class StackedPart(Tensor):

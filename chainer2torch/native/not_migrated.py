@@ -13,7 +13,7 @@ class not_migrated:
         self.__dict__["__name__"] = name
 
     def __getattr__(self, name: str) -> not_migrated:
-        if name.startswith("_"):
+        if name.startswith("_") or name in ("place_as", "pytestmark"):  # a test runner looks for these
             raise AttributeError(name)
         return not_migrated(f"{self.__name__}.{name}") if self._at_top() else self._raise()
 

@@ -8,10 +8,29 @@ from typing import Any
 import torch
 import torch.nn as nn
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
-from chainer2torch.native.first_values import as_initializer, initialized
+from chainer2torch.native.first_values import as_initializer
 from chainer2torch.native.functions import lstm, lstm_step
-from chainer2torch.native.layers import linear
+
+
+def _gate_layer(in_size: int | None, out_size: int, bias: bool = True) -> nn.Linear:
+    layer = nn.LazyLinear(out_size, bias) if in_size is None else nn.Linear(in_size, out_size, bias)
+    return _begin_gates(layer)
+
+
+@torch.no_grad()
+def _begin_gates(layer: nn.Linear, weight: Any = None, bias: Any = nn.init.zeros_) -> nn.Linear:
+    """A layer with first values: N(0, 1 / in_size) and 0 if no others are given; a lazy one at its first batch."""
+    if is_lazy(layer.weight):
+        vars(layer)["reset_parameters"] = functools.partial(_begin_gates, layer, weight, bias)
+        return layer
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="linear")
+    if weight is not None:  # where: lateral_init, upward_init, init, inner_init, bias_init
+        weight(layer.weight)
+    if layer.bias is not None:
+        bias(layer.bias)
+    return layer
 
 
 def _forget_biases(bias: Tensor) -> None:
@@ -38,8 +57,8 @@ class LSTMGates(nn.Module):
         if out_size is None:
             in_size, out_size = None, in_size
         self.state_size: int = out_size
-        self.upward = initialized(linear(in_size, 4 * out_size), bias=_forget_biases)
-        self.lateral = linear(out_size, 4 * out_size, bias=False)
+        self.upward = _begin_gates(_gate_layer(in_size, 4 * out_size), bias=_forget_biases)
+        self.lateral = _gate_layer(out_size, 4 * out_size, bias=False)
         _fill_both(
             self,
             upward_init,
@@ -51,8 +70,8 @@ class LSTMGates(nn.Module):
 
 def _fill_both(layer: LSTMGates, upward: Any, lateral: Any, bias: Any, forget_bias: Any) -> None:
     biases = functools.partial(_fill_biases, bias, forget_bias)
-    initialized(layer.upward, weight=functools.partial(_fill_weights, upward), bias=biases)
-    initialized(layer.lateral, weight=functools.partial(_fill_weights, lateral))
+    _begin_gates(layer.upward, functools.partial(_fill_weights, upward), biases)
+    _begin_gates(layer.lateral, functools.partial(_fill_weights, lateral))
 
 
 def _fill_weights(value: Any, weight: Tensor) -> None:
@@ -71,7 +90,8 @@ class StatelessLSTM(LSTMGates):
 
     def forward(self, c: Tensor | None, h: Tensor | None, x: Tensor) -> tuple[Tensor, Tensor]:
         """The next c and h."""
-        gates = self.upward(x) if h is None else self.upward(x) + self.lateral(h)
+        gates = self.upward(x.flatten(1))
+        gates = gates if h is None else gates + self.lateral(h.flatten(1))
         return lstm(gates.new_zeros(gates.shape[0], gates.shape[1] // 4) if c is None else c, gates)
 
 
@@ -94,7 +114,7 @@ class LSTM(LSTMGates):
 
     def forward(self, x: Tensor) -> Tensor:
         """The next h, for the rows of x."""
-        n, gates = len(x), self.upward(x)
+        n, gates = len(x), self.upward(x.flatten(1))
         if self.c is None or self.h is None:
             self.c, self.h = lstm_step(gates.new_zeros(n, gates.shape[1] // 4), gates)
             return self.h
@@ -117,16 +137,17 @@ class GRUGates(nn.Module):
     ) -> None:
         super().__init__()
         self.state_size = out_size
-        self.W_r, self.U_r = linear(in_size, out_size), linear(out_size, out_size)
-        self.W_z, self.U_z = linear(in_size, out_size), linear(out_size, out_size)
-        self.W, self.U = linear(in_size, out_size), linear(out_size, out_size)
+        self.W_r, self.U_r = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
+        self.W_z, self.U_z = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
+        self.W, self.U = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
         for layer in (self.W_r, self.W_z, self.W):  # where: init, inner_init, bias_init
-            initialized(layer, weight=init, bias=bias_init)
+            _begin_gates(layer, as_initializer(init), as_initializer(bias_init, 0))
         for layer in (self.U_r, self.U_z, self.U):  # where: init, inner_init, bias_init
-            initialized(layer, weight=inner_init, bias=bias_init)
+            _begin_gates(layer, as_initializer(inner_init), as_initializer(bias_init, 0))
 
     def step(self, h: Tensor, x: Tensor) -> Tensor:
         """The next h."""
+        x = x.flatten(1)
         r = torch.sigmoid(self.W_r(x) + self.U_r(h))
         z = torch.sigmoid(self.W_z(x) + self.U_z(h))
         return torch.lerp(h, torch.tanh(self.W(x) + self.U(r * h)), z)
@@ -158,6 +179,7 @@ class StatefulGRU(GRUGates):
 
     def forward(self, x: Tensor) -> Tensor:
         """The next h."""
+        x = x.flatten(1)
         if self.h is None:
             self.h = torch.sigmoid(self.W_z(x)) * torch.tanh(self.W(x))
         else:

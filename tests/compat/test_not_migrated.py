@@ -30,6 +30,11 @@ def test_uses_raise_and_say_what_is_missing() -> None:
             use()
 
 
+def test_who_looks_for_tests_finds_none() -> None:
+    missing = not_migrated("chainer.testing")
+    assert not hasattr(missing, "place_as") and not hasattr(missing, "__test__")
+
+
 def test_only_the_top_of_an_imported_module_may_call_it() -> None:
     code = "made = missing.c(1)\nclass A:\n    x = missing()\n"
     space: dict[str, object] = {"missing": not_migrated("chainer.a.b"), "__name__": "module"}

@@ -83,6 +83,22 @@ def test_the_package_has_its_own_name_wherever_it_lies(folder: str) -> None:
     assert set(homes(sources).values()) == {(folder + "lib", IN_LIBRARY)}
 
 
+def test_a_file_that_changes_its_path_finds_the_library_where_it_imports_it(tmp_path: Path) -> None:
+    sources = {
+        **LIBRARY,
+        "examples/common.py": "import lib\n" + USES,
+        "examples/first/train.py": "import sys\nimport lib\nsys.path.insert(0, '..')\nimport common\n" + USES,
+        "examples/first/late.py": "import sys\nsys.path.insert(0, '../..')\nimport lib\n" + USES,
+    }
+    found = dict.fromkeys(sources.keys() - {"lib/__init__.py"}, ("lib", IN_LIBRARY))
+    assert homes(sources) == found
+    written(sources, tmp_path)
+    (tmp_path / "lib/chainer_compat.py").write_text("def accuracy(y, t):\n    return y\n")
+    subprocess.run([sys.executable, "late.py"], cwd=tmp_path / "examples/first", check=True, env={})
+    again = {path: result.code for path, result in migrate_sources(sources).items()}
+    assert {path: result.code for path, result in migrate_sources(again).items()} == again
+
+
 def test_a_file_that_changes_its_path_late_adds_the_folder_itself(tmp_path: Path) -> None:
     """At the place of its import the library is not found yet."""
     sources = {**LIBRARY, "scripts/show.py": USES + "import sys\nsys.path.append('..')\nimport lib\n"}

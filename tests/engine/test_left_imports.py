@@ -4,9 +4,12 @@ import re
 import subprocess
 import sys
 import textwrap
+from unittest import mock
 
 import pytest
+import torch
 
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.vendor import compat_file
 
 LEFT = """
@@ -212,3 +215,34 @@ def test_what_is_left_of_a_line_of_imports(migrate, line):
     code = migrate(f"{line}\nx = chainer.Variable(y)\nz = functions.blocked(x)\n").code
     assert "try:\n    from chainer import functions\nexcept Exception:  # only what is marked" in code
     assert migrate(code).code == code
+
+
+SECOND = """
+import chainer.functions as F
+try:
+    from chainer.functions.connection.n_step_lstm import _lstm
+except {error}:
+    from chainer.functions.rnn.n_step_lstm import _lstm
+
+
+def step(x):
+    return _lstm(x)
+
+
+def relu(x):
+    return F.relu(x)
+"""
+
+
+@pytest.mark.parametrize("error", ["ImportError", "Exception"])
+def test_what_is_imported_where_an_import_failed_is_guarded_as_well(error):
+    result = migrate_source(SECOND.replace("{error}", error), options=Options(style="native"))
+    space: dict = {}
+    gone = {name: None for name in [*sys.modules, "chainer"] if name.partition(".")[0] == "chainer"}
+    with mock.patch.dict(sys.modules, gone):
+        exec(compile(result.code, "<migrated>", "exec"), space)
+    assert space["relu"](torch.tensor(-1.0)) == 0
+    with pytest.raises(NameError):
+        space["step"](1)
+    assert [site.state for site in result.sites if site.symbol.endswith("_lstm")] == ["manual"]
+    assert migrate_source(result.code, options=Options(style="native")).code == result.code

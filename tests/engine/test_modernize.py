@@ -7,7 +7,7 @@ import types
 import pytest
 
 from chainer2torch.compat.utils.not_migrated import not_migrated
-from chainer2torch.engine import Options, migrate_source
+from chainer2torch.engine import Options, migrate_source, migrate_sources
 from chainer2torch.rules.table import load_rules
 
 HEAD = "import chainer\nimport chainer.functions as F\n"
@@ -99,3 +99,11 @@ def test_what_a_program_deals_with_itself_stays(text: str) -> None:
 def test_the_option_leaves_all_of_them() -> None:
     text = "import numpy as np\nx = np.float(2)\nnp.cast['f'](x)\n"
     assert migrated(text, modernize=False).endswith(text)
+
+
+def test_setup_py_keeps_what_setuptools_brings() -> None:
+    text = "import distutils.spawn\nprint(distutils.spawn.find_executable('git'))\n"
+    text = "import chainer\n" + text
+    results = migrate_sources({"setup.py": text, "lib/setup.py": text, "run.py": text})
+    assert "TODO" not in results["setup.py"].code + results["lib/setup.py"].code
+    assert "distutils.*: Python 3.12 dropped this module" in results["run.py"].code

@@ -9,6 +9,8 @@ import dataclasses
 import random
 from collections.abc import Callable
 
+from tests.generated import loops
+
 HEAD = """\
 import chainer
 import chainer.functions as F
@@ -92,6 +94,7 @@ class Program:
         self.to_vectors()
         self.classes = draw.randint(2, 4)
         last = self.link(f"L.Linear({self.value.sizes[0]}, {self.classes})")
+        self.last = last
         self.say(f"return self.{last}(h)")
         return HEAD + self.model() + self.training()
 
@@ -106,9 +109,19 @@ class Program:
                 self.arithmetic,
                 self.shuffle_axes,
                 self.gate,
+                self.block,
+                self.modes,
             ],
-            "images": [self.convolve, self.convolve, self.pool, self.norm, self.activate, self.arithmetic],
-            "rows": [self.recur, self.pool_rows, self.activate, self.arithmetic, self.attend],
+            "images": [
+                self.convolve,
+                self.convolve,
+                self.pool,
+                self.norm,
+                self.activate,
+                self.arithmetic,
+                self.modes,
+            ],
+            "rows": [self.recur, self.pool_rows, self.activate, self.arithmetic, self.attend, self.modes],
         }
         self.draw.choice(moves[self.value.sort])()
 
@@ -170,6 +183,41 @@ class Program:
         if "GRU" in call or "LSTM" in call:
             self.say(f"self.{name}.reset_state()")
         self.say(f"h = self.{name}(h)")
+
+    def block(self) -> None:
+        """Links that another holds."""
+        size = self.value.sizes[0]
+        inner = f"L.Linear({size}, 3), L.Linear(3, {size})"
+        held, call = self.draw.choice(
+            [
+                (f"chainer.Sequential({inner.replace('), L', '), F.tanh, L')})", "h = self.NAME(h)"),
+                (f"chainer.ChainList({inner})", "for link in self.NAME:\n            h = F.tanh(link(h))"),
+                (f"chainer.ChainList({inner})", "a, b = self.NAME\n        h = b(F.relu(a(h)))"),
+                (f"chainer.ChainList({inner})", "h = self.NAME[1](F.tanh(self.NAME[0](h)))"),
+                (
+                    f"chainer.ChainList({inner})",
+                    "for i, link in enumerate(self.NAME.children()):\n            h = link(h) * (i + 1)",
+                ),
+                (f"L.Linear({size}, {size}).repeat(2)", "h = self.NAME(h)"),
+            ]
+        )
+        self.say(call.replace("NAME", self.link(held)))
+
+    def modes(self) -> None:
+        """Dropout that never drops: only where the mode is wrong it does."""
+        self.say(
+            self.draw.choice(
+                [
+                    "with chainer.using_config('train', False):\n            h = F.dropout(h, ratio=0.5)",
+                    "off = h.shape[0] < 0\n        with chainer.using_config('train', off):\n"
+                    "            h = F.dropout(h, 0.6) * 1.0",
+                    "if not chainer.config.train:\n            h = F.dropout(h)",
+                    "h = F.dropout(h, 0.0 if chainer.config.train else 0.5)",
+                    "def noisy(v):\n            return F.dropout(v, 0.5)\n"
+                    "        with chainer.using_config('train', False):\n            h = noisy(h)",
+                ]
+            )
+        )
 
     def gate(self) -> None:
         size = self.value.sizes[0]
@@ -340,82 +388,22 @@ class Program:
                 ("F.sigmoid_cross_entropy({y}, t)", f"rng.randint(0, 2, (24, {self.classes})).astype('i')"),
             ]
         )
-        loop = draw.choice([_PLAIN, _UPDATE, _ITERATOR, _PERMUTED, _SUMMED])
-        if loop is _SUMMED and "softmax" in loss and draw.random() < 0.5:
-            loop = _PADDED + loop
+        loop = draw.choice([loops.PLAIN, loops.UPDATE, loops.ITERATOR, loops.PERMUTED, loops.SUMMED])
+        if loop is loops.SUMMED and "softmax" in loss and draw.random() < 0.5:
+            loop = loops.PADDED + loop
         text = "def train():\n    rng = np.random.RandomState(3)\n    model = Net()\n    begin(model)\n"
         # Signs that cancel: what is left of a gradient is rounding, by whose size some optimizers divide.
         fitting = _OPTIMIZERS[:3] if "absolute" in loss else _OPTIMIZERS
         text += f"    xs, ts = {x}, {target}\n    optimizer = {draw.choice(fitting)}\n"
         text += f"    optimizer.setup(model)\n{hooks}"
-        text += "    said = []\n" + loop.replace("LOSS", loss.replace("{y}", "model(x)")).replace("N", str(N))
-        text += draw.choice(_EVALUATION)
+        loop = loop.replace("LOSS", loss.replace("{y}", "model(x)")).replace("N", str(N))
+        if draw.random() < 0.2 and (rate := _rate(text)):
+            loop += loops.SLOWER.replace("RATE", rate) + loop
+        text += "    said = []\n" + loop
+        text += draw.choice(loops.EVALUATION).replace("GRAD", f"{self.last}.W")
         return text + "    return said\n"
 
 
-_PLAIN = """    for i in range(0, 24, N):
-        x, t = xs[i:i + N], ts[i:i + N]
-        model.cleargrads()
-        loss = LOSS
-        loss.backward()
-        optimizer.update()
-        said.append(float(loss.array))
-"""
-_UPDATE = """    def lossfun(x, t):
-        loss = LOSS
-        said.append(float(loss.data))
-        return loss
-
-    for i in range(0, 24, N):
-        optimizer.update(lossfun, xs[i:i + N], ts[i:i + N])
-"""
-_ITERATOR = """    data = chainer.datasets.TupleDataset(xs, ts)
-    iterator = iterators.SerialIterator(data, N, shuffle=False)
-    while iterator.epoch < 1:
-        x, t = concat_examples(iterator.next())
-        loss = LOSS
-        model.cleargrads()
-        loss.backward()
-        optimizer.update()
-        said.append(float(loss.array))
-"""
-_PERMUTED = """    order = rng.permutation(24)
-    total = 0
-    for i in range(0, 24, N):
-        x = chainer.Variable(xs[order[i:i + N]])
-        t = chainer.Variable(ts[order[i:i + N]])
-        loss = LOSS
-        model.cleargrads()
-        loss.backward()
-        optimizer.update()
-        total += loss.data * len(x.data)
-    said.append(float(total) / 24)
-"""
-# Losses that a loop adds up; labels of a whole step that are padding.
-_SUMMED = """    for i in range(0, 24, N):
-        model.cleargrads()
-        loss = 0
-        for k in range(i, i + N, N // 2):
-            x, t = xs[k:k + N // 2], ts[k:k + N // 2]
-            loss += LOSS
-        loss.backward()
-        optimizer.update()
-        said.append(float(loss.array))
-"""
-_PADDED = """    ts[N // 2:N] = -1
-    ts[-1] = -1
-"""
-_EVALUATION = (
-    "",
-    """    with chainer.using_config('train', False), chainer.no_backprop_mode():
-        y = model(xs[:5])
-    said.append(float(F.sum(y).array))
-    said.append(y.array.shape[1])
-""",
-    """    with chainer.using_config('train', False):
-        y = model(xs[:5]).array
-    said += [float(v) for v in y.max(axis=1)]
-""",
-    """    said += [float('{:.3f}'.format(float(abs(p.array).sum()))) for _, p in sorted(model.namedparams())][:2]
-""",
-)
+def _rate(text: str) -> str:
+    """The rate of the optimizer of a program; empty where it has none."""
+    return "" if "AdaDelta" in text else "alpha" if "optimizers.Adam(" in text else "lr"

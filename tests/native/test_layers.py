@@ -132,6 +132,10 @@ def test_stateless_layers():
     x, c, h = draw(3, 5), draw(3, 4, seed=1), draw(3, 4, seed=2)
     assert_equal(L.StatelessLSTM(5, 4), StatelessLSTM(5, 4), c, h, x)
     assert_equal(L.StatelessGRU(5, 4), StatelessGRU(5, 4), h, x)
+    assert_equal(L.StatelessLSTM(5, 4), StatelessLSTM(5, 4), c, h[:, None], x[:, None])  # each takes rows of any shape
+    assert_equal(L.StatelessGRU(5, 4), StatelessGRU(5, 4), h, x[:, None])
+    for ours, theirs in ((LSTM(5, 4), L.LSTM(5, 4)), (GRU(5, 4), L.GRU(5, 4))):
+        assert_equal(theirs, ours, x[:, None])
 
 
 def test_forget_gates_begin_open():

@@ -223,6 +223,8 @@ class Model(chainer.Chain):
         ("Convolution2D", "2 * n", "L.Linear(None, 10)", "nn.BatchNorm2d"),
         ("Convolution2D", "3", "L.Linear(None, 10)", "nn.BatchNorm2d"),
         ("Convolution2D", "2 * n", "L.Convolution1D(n, 3, 3)", "compat.BatchNorm"),
+        ("Convolution2D", "5", "L.Linear(None, 5)", "compat.BatchNorm"),  # what stands behind it made nothing
+        ("Convolution2D", "5", "L.Convolution2D(n, 5, 3)", "nn.BatchNorm2d"),
         ("Linear", "n", "L.Linear(n, 5)", "nn.BatchNorm1d"),
         ("Linear", "2 * n", "L.Convolution2D(n, 5, 3)", "compat.BatchNorm"),
         ("Linear", "n", "L.Convolution2D(n, n, 3)", "compat.BatchNorm"),

@@ -20,7 +20,7 @@ class not_migrated:
         self.__dict__.update(__name__=name, __file__=file or sys._getframe(1).f_code.co_filename)
 
     def __getattr__(self, name: str) -> not_migrated:
-        if name.startswith("_"):
+        if name.startswith("_") or name in ("place_as", "pytestmark"):  # a test runner looks for these
             raise AttributeError(f"{name}: {self._said()}")
         found, scope = not_migrated(f"{self.__name__}.{name}", str(self.__file__)), sys._getframe(1)
         top = scope.f_code.co_name == "<module>" or "__qualname__" in scope.f_locals

@@ -12,7 +12,6 @@ an updater for what it draws from.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
@@ -22,8 +21,9 @@ from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import AddParameter, Operand, Remove, Replace
+from chainer2torch.plan.edits import AddKeyword, AddParameter, Operand, Remove, Replace
 from chainer2torch.plan.native import imports
+from chainer2torch.plan.native.batch_drawings import HOLDERS, Drawing, drawings_of, is_self
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.questions.device_specs import device_or_none
 
@@ -35,8 +35,6 @@ _ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial"
 _OPTIMIZER = "chainer.Optimizer"
 _CORE = "update_core"
 _UNSEEN = frozenset({_CORE, "order_sampler", "new_epoch"})
-_HOLDERS = frozenset({"get_iterator", "_iterators"})
-_NEXT = frozenset({"next", "__next__"})
 _COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "previous_epoch_detail"})
 # what an updater may not say otherwise than Chainer's
 _CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize get_iterator get_all_optimizers".split())
@@ -48,20 +46,8 @@ _HANDED: Mapping[str, str] = MappingProxyType(
         "chainer.training.updaters.ParallelUpdater": "native.ParallelBatchUpdater",
     }
 )
-_BATCH = "batch"
 _DEVICES = frozenset({"device", "input_device"})
 _POSITION = 3  # of the device among the arguments
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Drawing:
-    """How a class draws its batch: the method, the calls that draw, the names of the iterator, and of the batch."""
-
-    method: ast.FunctionDef
-    draws: tuple[ast.Call, ...]
-    names: tuple[ast.Assign, ...]
-    batch: str
-    binds: bool  # whether each draw is a statement that gives the batch this name
 
 
 def are_handed(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -95,86 +81,11 @@ def _is_simple(analysis: Analysis, cls: ClassInfo) -> bool:
         return False
     if any(_asks_itself(node) for node in nodes_of(cls.node)):
         return False
-    return _CORE not in cls.methods or drawing_of(cls) is not None
+    return _CORE not in cls.methods or drawings_of(cls) is not None
 
 
 def _asks_itself(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in _COUNTERS and _is_self(node.value)
-
-
-def drawing_of(cls: ClassInfo) -> Drawing | None:
-    """How ``update_core`` of a class draws its batch; None: not in the way that a parameter could stand for."""
-    method = cls.methods[_CORE].node if _CORE in cls.methods else None
-    if not isinstance(method, ast.FunctionDef) or method.decorator_list or not _takes_itself_only(method):
-        return None
-    held = [n for n in ast.walk(cls.node) if isinstance(n, ast.Attribute) and n.attr in _HOLDERS]
-    inside = list(ast.walk(method))
-    lookups = [n for n in inside if _is_main(n)]
-    if len(lookups) != len(held):
-        return None
-    named = [n for n in inside if isinstance(n, ast.Assign) and n.value in lookups]
-    iterators = {n.targets[0].id for n in named if len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)}
-    stores = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Store)]
-    loads = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Load)]
-    draws = [n for n in inside if isinstance(n, ast.Call) and _drawn_from(n) in (*lookups, *loads)]
-    drawn = [_drawn_from(n) for n in draws]
-    if len(stores) != len(named) or not all(node in drawn for node in loads) or not draws:
-        return None
-    if not all(node in drawn or any(node is n.value for n in named) for node in lookups):
-        return None
-    name, binds = _batch_name(method, draws)
-    return Drawing(method, tuple(draws), tuple(named), name, binds)
-
-
-def _takes_itself_only(method: ast.FunctionDef) -> bool:
-    a = method.args
-    return len(a.args) == 1 and a.args[0].arg == "self" and not (a.posonlyargs or a.vararg or a.kwonlyargs or a.kwarg)
-
-
-def _is_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
-
-
-def _is_main(node: ast.AST) -> bool:
-    """``self.get_iterator('main')`` or ``self._iterators['main']``."""
-    if isinstance(node, ast.Call):
-        holder, names, form = node.func, node.args, "get_iterator"
-        if node.keywords:
-            return False
-    elif isinstance(node, ast.Subscript):
-        holder, names, form = node.value, [node.slice], "_iterators"
-    else:
-        return False
-    if not isinstance(holder, ast.Attribute) or holder.attr != form or not _is_self(holder.value):
-        return False
-    return len(names) == 1 and isinstance(names[0], ast.Constant) and names[0].value == "main"
-
-
-def _drawn_from(call: ast.Call) -> ast.expr | None:
-    """The iterator in ``iterator.next()`` and ``next(iterator)``."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr in _NEXT and not call.args and not call.keywords:
-        return call.func.value
-    if isinstance(call.func, ast.Name) and call.func.id == "next" and len(call.args) == 1 and not call.keywords:
-        return call.args[0]
-    return None
-
-
-def _batch_name(method: ast.FunctionDef, draws: list[ast.Call]) -> tuple[str, bool]:
-    """The name of the parameter, and whether the statements that draw only give the batch this name."""
-    names = [n for n in ast.walk(method) if isinstance(n, (ast.Name, ast.arg))]
-    bound = {
-        n.targets[0].id: n
-        for n in ast.walk(method)
-        if isinstance(n, ast.Assign) and n.value in draws and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
-    }
-    count = sum(isinstance(n, ast.Assign) and n.value in draws for n in ast.walk(method))
-    if len(bound) == 1 and count == len(draws):
-        ((name, _),) = bound.items()
-        first = min(draw.lineno for draw in draws)
-        if not any(isinstance(n, ast.Name) and n.id == name and n.lineno < first for n in names):
-            return name, True
-    taken = {n.arg if isinstance(n, ast.arg) else n.id for n in names}
-    return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken), False
+    return isinstance(node, ast.Attribute) and node.attr in _COUNTERS and is_self(node.value)
 
 
 # -- everything else in the files ----------------------------------------------------------------------------------
@@ -197,7 +108,7 @@ def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
         return False
     if not isinstance(node, ast.Attribute):
         return True
-    if node.attr in _UNSEEN or node.attr in _HOLDERS and not _is_inside(analysis, module, node):
+    if node.attr in _UNSEEN or node.attr in HOLDERS and not _is_inside(analysis, module, node):
         return False
     owners = [k.cls for k in options(analysis.kind(node.value)) if isinstance(k, Inst)]
     if node.attr == "epoch" and any(analysis.derives(cls, _OPTIMIZER) for cls in owners):
@@ -246,19 +157,23 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
             decisions.use(node)
             decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
     for info in _classes(context):
-        drawing = drawing_of(info) if _CORE in info.methods else None
-        if drawing is None:
-            continue
-        decisions.edit(drawing.method, AddParameter(context.source.start(drawing.method), drawing.batch, ""))
-        bound: list[ast.stmt] = [
-            *drawing.names,
-            *(context.source.statement(draw) for draw in drawing.draws if drawing.binds),
-        ]
-        for statement in dict.fromkeys(bound):
-            decisions.edit(statement, Remove(context.source.start(statement)))
-            decisions.remove(statement)
-        for draw in drawing.draws if not drawing.binds else ():
-            decisions.replace(draw, "BATCH", {"BATCH": Operand(code=drawing.batch)})
+        for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
+            _emit_method(context, decisions, drawing)
+
+
+def _emit_method(context: Context, decisions: Decisions, drawing: Drawing) -> None:
+    decisions.edit(drawing.method, AddParameter(context.source.start(drawing.method), drawing.batch, ""))
+    for call, parameter in drawing.passes:
+        decisions.edit(call, AddKeyword(context.source.span(call), parameter, drawing.batch))
+    bound: list[ast.stmt] = [
+        *drawing.names,
+        *(context.source.statement(draw) for draw in drawing.draws if drawing.binds),
+    ]
+    for statement in dict.fromkeys(bound):
+        decisions.edit(statement, Remove(context.source.start(statement)))
+        decisions.remove(statement)
+    for draw in drawing.draws if not drawing.binds else ():
+        decisions.replace(draw, "BATCH", {"BATCH": Operand(code=drawing.batch)})
 
 
 def _classes(context: Context) -> Iterator[ClassInfo]:
@@ -268,4 +183,4 @@ def _classes(context: Context) -> Iterator[ClassInfo]:
             yield info
 
 
-__all__ = ["Drawing", "are_handed", "drawing_of", "emit"]
+__all__ = ["are_handed", "emit"]

@@ -15,6 +15,7 @@ from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Ho
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
 from chainer2torch.plan.native.optimizers import hook_name, hook_of, steps_together
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.read_gradients import reads_behind_steps
 
 
 class Way(enum.Enum):
@@ -82,7 +83,8 @@ def _in_order(found: list[Use], steps: list[Use], placements: Sequence[Placement
             continue
         one = Hooked(call, made, hook_name(context, made), HOOKS[hook_name(context, made)], context, Way.CALL)
         way = Way.CALL
-        if one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements):
+        decays = one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements)
+        if decays and not reads_behind_steps(context):
             way = Way.ARGUMENT if _is_argument(one, placements) else Way.GROUP
         elif (
             not together

@@ -57,7 +57,8 @@ def left_imports(
                 or name in taken
                 or hasattr(builtins, name)
             )
-            yield GuardImport(context.source.start(line[0]), stand_ins)
+            if not stand_ins or not isinstance(context.source.parents.get(line[0]), ast.ExceptHandler):
+                yield GuardImport(context.source.start(line[0]), stand_ins)
 
 
 def _compared(context: Context) -> frozenset[str]:
@@ -106,8 +107,12 @@ def names_at_import(context: Context, ledger: Ledger, program: bool = False) -> 
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:
-    """The statements at the top of the module and of its functions, those that share a line together."""
-    for body in (context.source.tree.body, *(f.body for f in context.source.of(ast.FunctionDef, ast.AsyncFunctionDef))):
+    """The statements at the top of the module, of its functions, and of what follows an import that failed; those that
+    share a line together.
+    """
+    functions = (f.body for f in context.source.of(ast.FunctionDef, ast.AsyncFunctionDef))
+    others = (h.body for t in context.source.of(ast.Try) if _imports_only(t.body) for h in t.handlers)
+    for body in (context.source.tree.body, *functions, *(body for body in others if _imports_only(body))):
         line: list[ast.stmt] = []
         for statement in body:
             if line and statement.lineno > (line[-1].end_lineno or 0):
@@ -115,6 +120,10 @@ def _lines(context: Context) -> Iterator[list[ast.stmt]]:
                 line = []
             line.append(statement)
         yield line
+
+
+def _imports_only(body: list[ast.stmt]) -> bool:
+    return all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in body)
 
 
 def _staying(context: Context, statement: ast.stmt, removals: Removals) -> list[ast.alias | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
@@ -57,6 +58,8 @@ def _row(context: Context, node: ast.Name | ast.Attribute) -> Row | None:
 
 
 def _dropped(context: Context, name: str) -> Row | None:
+    if name.split(".")[0] == "distutils" and PurePosixPath(context.module.path).name == "setup.py":
+        return None  # setuptools, which runs that file, brings it
     found = context.rules.python.get(name)
     if found is None:
         parts = name.split(".")

@@ -60,10 +60,12 @@ def rank_beside(context: Context, call: ast.Call) -> int | None:
 
 
 def _rank_of(layers: Sequence[_Layer], size: str, place: int) -> int | None:
+    maps = [layer for layer in layers if layer.rank > 2]
     made = {layer.rank for layer in layers if layer.output == size}
+    if made == {2} and all(layer.place > place for layer in layers if layer.output == size):
+        return None  # a linear layer behind it is not what its input comes from
     if made:
         return made.pop() if len(made) == 1 else None
-    maps = [layer for layer in layers if layer.rank > 2]
     taken = {layer.rank for layer in maps if size in layer.given}
     ranks = taken or {layer.rank for layer in maps}
     if not taken and any(layer.rank == 2 and layer.place < place for layer in layers):

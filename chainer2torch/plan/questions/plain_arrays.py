@@ -11,7 +11,8 @@ import ast
 import re
 from collections.abc import Callable
 
-from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
+from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_origins import gives_array, gives_list
@@ -80,8 +81,8 @@ class _Plain(ast.NodeTransformer):
         if given is None or len(call.args) > 2 and not self._is_member_dtype(call.args[2]):
             return None
         kinds = options(self.question.kind(given))
-        if any(isinstance(k, (Lst, Tup)) for k in kinds):
-            if not all(isinstance(k, (Lst, Tup)) and not _holds_tensors(k) for k in kinds):
+        if any(isinstance(k, (Inst, Lst, Tup)) for k in kinds):
+            if not all(_is_sequence(k) and not _holds_tensors(k) for k in kinds):
                 return None
             return _as_tensor(parsed(f"numpy.asarray({ast.unparse(value)})"), call)
         if not self._is_array(given) and not self._may_be_plain(given, kinds):
@@ -107,10 +108,11 @@ class _Plain(ast.NodeTransformer):
         if not isinstance(made, ast.Call) or ast.unparse(made.func) != "torch.as_tensor":
             return call
         value = made.args[0]
-        if isinstance(value, ast.Call):
-            return made
-        given = self.question.bound.given.get(value.id) if isinstance(value, ast.Name) else None
-        if isinstance(given, ast.Attribute) and given.attr in _MEMBERS:
+        if isinstance(value, ast.Call):  # an object may show an array of its own
+            given = self.question.bound.given[ast.unparse(value.args[0])]
+            return made if all(isinstance(k, (Lst, Tup)) for k in options(self.question.kind(given))) else call
+        shown = self.question.bound.given.get(value.id) if isinstance(value, ast.Name) else None
+        if isinstance(shown, ast.Attribute) and shown.attr in _MEMBERS:
             return call  # a tensor, of which torch.tensor warns
         return ast.Call(parsed("torch.tensor"), made.args, made.keywords)
 
@@ -173,6 +175,11 @@ def _items(node: ast.expr, kinds: tuple[Kind, ...], kind: Callable[[ast.AST], Ki
         return [k for item in node.elts for k in options(kind(item))]
     parts = [part for k in kinds for part in ((k.element,) if isinstance(k, Lst) else getattr(k, "items", ()))]
     return [k for part in parts for k in options(part)]
+
+
+def _is_sequence(kind: Kind) -> bool:
+    """A list or tuple, or an object of the program's own, such as a dataset."""
+    return isinstance(kind, (Lst, Tup)) or isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo)
 
 
 def _holds_tensors(kind: Kind) -> bool:

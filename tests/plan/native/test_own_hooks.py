@@ -94,3 +94,40 @@ class Hook:
 def test_hooks_that_ask_for_more(cls: str) -> None:
     code = migrated(cls + LOOP.format(maker="SGD()", hooks="optimizer.add_hook(Hook())")).code
     assert "optimizer.add_hook(Hook())" in code and "compat.LateSGD" in code
+
+
+READ = """
+def norm(model):
+    return float(sum(abs(p.grad).sum() for p in model.l1.params()))
+
+def train(model):
+    optimizer = optimizers.{maker}
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+    seen = []
+    for i in range(4):
+        x = chainer.Variable(np.arange(6, dtype='f').reshape(2, 3) - i)
+        loss = F.mean(model.l1(x) ** 2)
+        model.cleargrads()
+        loss.backward()
+        {front}
+        optimizer.update()
+        {behind}
+    return seen + [float(abs(p.data).sum()) for p in model.params()]
+"""
+SEEN = "seen.append(float(abs(model.l1.W.grad).sum()))"
+
+
+@pytest.mark.parametrize("maker", ["SGD(lr=0.1)", "Adam()"])
+@pytest.mark.parametrize(
+    ("front", "behind", "is_argument"),
+    [(SEEN, "pass", True), ("pass", SEEN, False), ("pass", "seen.append(norm(model))", False)],
+    ids=["in front", "behind", "in a function"],
+)
+def test_a_decay_shows_in_the_gradients_that_are_read_behind_the_step(
+    maker: str, front: str, behind: str, is_argument: bool
+) -> None:
+    text = READ.format(maker=maker, front=front, behind=behind)
+    if "norm(" not in behind:
+        text = text[text.index("def train") :]
+    assert ("weight_decay=" in check(text)) is is_argument

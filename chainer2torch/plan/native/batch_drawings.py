@@ -1,0 +1,164 @@
+"""How an updater of the project's own draws its batch, and the parameters that could stand for it.
+
+def get_batch(self):                                     def get_batch(self, batch):
+    batch = next(self.get_iterator('main'))                  return self.converter(batch, self.device)
+    return self.converter(batch, self.device)
+
+def update_core(self):                                   def update_core(self, batch):
+    x = self.get_batch()                                     x = self.get_batch(batch=batch)
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from chainer2torch.analysis.module_index import ClassInfo
+
+HOLDERS = frozenset({"get_iterator", "_iterators"})
+_CORE = "update_core"
+_NEXT = frozenset({"next", "__next__"})
+_SAME = frozenset({"batch_size", "dataset"})  # attributes of a DataLoader, too
+_BATCH = "batch"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drawing:
+    """How a method draws the batch: the calls that draw, the names of the iterator, and the name of the batch.
+
+    ``binds``: whether each draw is a statement that gives the batch this name. ``passes``: the calls of other such
+    methods, with the names of their parameters.
+    """
+
+    method: ast.FunctionDef
+    draws: tuple[ast.Call, ...]
+    names: tuple[ast.Assign, ...]
+    batch: str
+    binds: bool
+    passes: tuple[tuple[ast.Call, str], ...] = ()
+
+
+def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
+    """How ``update_core`` of a class, and what it calls, draw the batch; None: not so that a parameter could do."""
+    methods = {n.name: n for n in cls.node.body if isinstance(n, ast.FunctionDef)}
+    parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
+    idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
+    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in idle]
+    said = {n.attr for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute)}
+    found: dict[str, Drawing] = {}
+    for name, method in methods.items():
+        inside = list(ast.walk(method))
+        holding = [n for n in inside if n in held]
+        held = [n for n in held if n not in holding]
+        if holding and (name == _CORE or name in said):  # what nobody calls stays as it is: a loader has no `next`
+            lookups = [n for n in inside if _is_main(n) and n not in idle]
+            drawing = _drawing_of(method, lookups)
+            if drawing is None or len(lookups) != len(holding):
+                return None
+            found[name] = drawing
+    if held:
+        return None
+    return _handed_on(cls, methods, found)
+
+
+def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[str, Drawing]) -> list[Drawing] | None:
+    """The same with the methods that call those, from ``update_core`` on; None: others call them, too."""
+    todo = [name for name in found if name != _CORE]
+    while todo:
+        name = todo.pop()
+        mentions = [n for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute) and n.attr == name]
+        calls = {n.func: n for n in ast.walk(cls.node) if isinstance(n, ast.Call)}
+        if not all(node in calls and is_self(node.value) for node in mentions):
+            return None
+        for caller, method in methods.items():
+            passed = tuple((calls[n], found[name].batch) for n in mentions if n in set(ast.walk(method)))
+            if not passed:
+                continue
+            if caller not in found:
+                if not _may_be_handed(method):
+                    return None
+                found[caller] = Drawing(method, (), (), _free(method), False)
+                todo += [caller] * (caller != _CORE)
+            found[caller] = dataclasses.replace(found[caller], passes=found[caller].passes + passed)
+    return list(found.values()) if _CORE in found else None
+
+
+def _drawing_of(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | None:
+    if not _may_be_handed(method):
+        return None
+    inside = list(ast.walk(method))
+    named = [n for n in inside if isinstance(n, ast.Assign) and n.value in lookups]
+    iterators = {n.targets[0].id for n in named if len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)}
+    stores = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Store)]
+    loads = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Load)]
+    draws = [n for n in inside if isinstance(n, ast.Call) and _drawn_from(n) in (*lookups, *loads)]
+    drawn = [_drawn_from(n) for n in draws]
+    if len(stores) != len(named) or not all(node in drawn for node in loads) or not draws:
+        return None
+    if not all(node in drawn or any(node is n.value for n in named) for node in lookups):
+        return None
+    name, binds = _batch_name(method, draws)
+    return Drawing(method, tuple(draws), tuple(named), name, binds)
+
+
+def _may_be_handed(method: ast.FunctionDef) -> bool:
+    """Whether a method may get one more parameter: ``update_core`` has none of its own."""
+    a = method.args
+    alone = len(a.args) == 1 or method.name != _CORE
+    plain = not (a.posonlyargs or a.vararg or a.kwonlyargs or a.kwarg or a.defaults or method.decorator_list)
+    return alone and plain and bool(a.args) and a.args[0].arg == "self"
+
+
+def is_self(node: ast.AST) -> bool:
+    """Whether an expression is the object whose method it stands in."""
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_main(node: ast.AST) -> bool:
+    """``self.get_iterator('main')`` or ``self._iterators['main']``."""
+    if isinstance(node, ast.Call):
+        holder, names, form = node.func, node.args, "get_iterator"
+        if node.keywords:
+            return False
+    elif isinstance(node, ast.Subscript):
+        holder, names, form = node.value, [node.slice], "_iterators"
+    else:
+        return False
+    if not isinstance(holder, ast.Attribute) or holder.attr != form or not is_self(holder.value):
+        return False
+    return len(names) == 1 and isinstance(names[0], ast.Constant) and names[0].value == "main"
+
+
+def _drawn_from(call: ast.Call) -> ast.expr | None:
+    """The iterator in ``iterator.next()`` and ``next(iterator)``."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _NEXT and not call.args and not call.keywords:
+        return call.func.value
+    if isinstance(call.func, ast.Name) and call.func.id == "next" and len(call.args) == 1 and not call.keywords:
+        return call.args[0]
+    return None
+
+
+def _batch_name(method: ast.FunctionDef, draws: list[ast.Call]) -> tuple[str, bool]:
+    """The name of the parameter, and whether the statements that draw only give the batch this name."""
+    names = [n for n in ast.walk(method) if isinstance(n, (ast.Name, ast.arg))]
+    bound = {
+        n.targets[0].id: n
+        for n in ast.walk(method)
+        if isinstance(n, ast.Assign) and n.value in draws and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
+    }
+    count = sum(isinstance(n, ast.Assign) and n.value in draws for n in ast.walk(method))
+    if len(bound) == 1 and count == len(draws):
+        ((name, _),) = bound.items()
+        first = min(draw.lineno for draw in draws)
+        if not any(isinstance(n, ast.Name) and n.id == name and n.lineno < first for n in names):
+            return name, True
+    return _free(method), False
+
+
+def _free(method: ast.FunctionDef) -> str:
+    """A name for the parameter that nothing has in the method."""
+    taken = {n.arg if isinstance(n, ast.arg) else n.id for n in ast.walk(method) if isinstance(n, (ast.Name, ast.arg))}
+    return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
+
+
+__all__ = ["HOLDERS", "Drawing", "drawings_of", "is_self"]
