@@ -160,3 +160,26 @@ def test_a_sequence_of_the_programs_own_is_an_array_of_numpy_first() -> None:
     assert "torch.as_tensor(np.asarray(Rows([0.5, 1.0])), device=device).clone()" in code
     for a, b in zip(theirs, ours, strict=True):
         assert np.asarray(b).dtype == a.dtype and (np.asarray(b) == a).all()
+
+
+USED = """
+def scaled(h, n):
+    xp = chainer.backend.get_array_module(h)
+    scale = F.softplus(h[..., n:])
+    return xp.ones(scale.shape, dtype='f'), scale
+
+def first(hs):
+    return chainer.backend.get_array_module(hs[0]).ones(3), F.relu(hs[0])
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    return scaled(vars()['x'], 1)
+"""
+
+
+def test_a_parameter_whose_parts_meet_functions_is_a_tensor() -> None:
+    theirs, ours, code = run(USED)
+    assert "torch.ones(scale.shape, dtype=torch.float32, device=h.device)" in code
+    assert "compat.array_module(hs[0])" in code, "it may be a list"
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.numpy(), getattr(a, "array", a), rtol=1e-6)

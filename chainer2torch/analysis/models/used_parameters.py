@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
+from chainer2torch.analysis.models.xp_modules import MODULE_OF
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import nodes_of
 
@@ -26,8 +27,11 @@ def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) ->
     """Whether every use of a parameter is one of a tensor, and one of them is a call of a function or link."""
     parents = func.module.source.parents
     met = False
-    for node in _uses(func, name):
+    for use in _uses(func, name):
+        node = _part_of_array(interpreter, use, parents.get(use))
         parent = parents.get(node)
+        if _asks_for_module(interpreter, parent):
+            continue
         if isinstance(parent, ast.Attribute):
             if parent.attr not in _NEUTRAL:
                 return False
@@ -38,6 +42,19 @@ def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) ->
         elif not isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return)):
             return False
     return met
+
+
+def _part_of_array(interpreter: Interpreter, use: ast.expr, parent: ast.AST | None) -> ast.expr:
+    """``x[..., :3]`` of an array, which lists have not; else the use itself."""
+    native = interpreter.rules.style == "native"
+    is_part = native and isinstance(parent, ast.Subscript) and parent.value is use
+    return parent if is_part and isinstance(parent.slice, ast.Tuple) else use  # type: ignore[union-attr, return-value]
+
+
+def _asks_for_module(interpreter: Interpreter, call: ast.AST | None) -> bool:
+    """``xp = get_array_module(x)``, which takes anything."""
+    callee = interpreter.facts.get(call.func) if isinstance(call, ast.Call) else None
+    return interpreter.rules.style == "native" and isinstance(callee, Ref) and callee.name in MODULE_OF
 
 
 def _uses(func: FuncInfo, name: str) -> Iterator[ast.Name]:
