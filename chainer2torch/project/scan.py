@@ -119,7 +119,7 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
             tree.entries.append(entry)
         elif entry.path.name.startswith(files.JOURNAL) and entry.path.parent not in tree.interrupted:
             tree.interrupted.append(entry.path.parent)
-    git = ignored.matcher(path, [entry.relative for entry in tree.entries]) if gitignore else excluded
+    git = _ignored(path, tree, excluded) if gitignore else excluded
     python = {
         entry.relative: entry.path
         for entry in tree.entries
@@ -136,6 +136,13 @@ def _folder(path: Path, excluded: Callable[[str], bool], problems: list[FileErro
     )
     _load(tree, python, problems, context=None)
     return tree
+
+
+def _ignored(path: Path, tree: Tree, excluded: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Says of a file whether git ignores it, and no file that is migrated imports it."""
+    git = ignored.matcher(path, [entry.relative for entry in tree.entries])
+    needed = hidden.imported(tree.entries, lambda name: git(name) or excluded(name))
+    return lambda name: git(name) and name not in needed
 
 
 def _load(

@@ -98,6 +98,17 @@ def test_ignored_files_are_copied_and_not_migrated(repository, tmp_path_factory)
     assert "build/b.py" in run("check", "build", cwd=repository).stdout
 
 
+def test_ignored_files_that_others_import_are_migrated(repository, tmp_path_factory):
+    out = tmp_path_factory.mktemp("o") / "out"
+    (repository / "train.py").write_text("import chainer\nfrom build import b, nothing\nfrom sub.deep.local import x\n")
+    (repository / "build/b.py").write_text("from .c import x\n" + EASY)
+    (repository / "build/c.py").write_text(EASY)
+    (repository / "build/d.py").write_text(EASY)
+    done = run("migrate", repository, "-o", out)
+    stays = [path for path in (*FILES, "build/c.py", "build/d.py") if "chainer" in (out / path).read_text()]
+    assert stays == ["x_gen.py", "sub/local.py", "build/d.py"], done.stdout + done.stderr
+
+
 def test_ignored_files_of_chainers_are_named(repository, tmp_path_factory):
     out = tmp_path_factory.mktemp("o") / "out"
     (repository / "build/plain.py").write_text("import os\n")

@@ -18,6 +18,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 HOLDERS = frozenset({"get_iterator", "_iterators"})
 _CORE = "update_core"
 _NEXT = frozenset({"next", "__next__"})
+_SAME = frozenset({"batch_size", "dataset"})  # attributes of a DataLoader, too
 _BATCH = "batch"
 
 
@@ -40,7 +41,9 @@ class Drawing:
 def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     """How ``update_core`` of a class, and what it calls, draw the batch; None: not so that a parameter could do."""
     methods = {n.name: n for n in cls.node.body if isinstance(n, ast.FunctionDef)}
-    held = [n for n in ast.walk(cls.node) if isinstance(n, ast.Attribute) and n.attr in HOLDERS]
+    parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
+    idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
+    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in idle]
     said = {n.attr for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute)}
     found: dict[str, Drawing] = {}
     for name, method in methods.items():
@@ -48,8 +51,9 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
         holding = [n for n in inside if n in held]
         held = [n for n in held if n not in holding]
         if holding and (name == _CORE or name in said):  # what nobody calls stays as it is: a loader has no `next`
-            drawing = _drawing_of(method)
-            if drawing is None or sum(map(_is_main, inside)) != len(holding):
+            lookups = [n for n in inside if _is_main(n) and n not in idle]
+            drawing = _drawing_of(method, lookups)
+            if drawing is None or len(lookups) != len(holding):
                 return None
             found[name] = drawing
     if held:
@@ -79,11 +83,10 @@ def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[
     return list(found.values()) if _CORE in found else None
 
 
-def _drawing_of(method: ast.FunctionDef) -> Drawing | None:
+def _drawing_of(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | None:
     if not _may_be_handed(method):
         return None
     inside = list(ast.walk(method))
-    lookups = [n for n in inside if _is_main(n)]
     named = [n for n in inside if isinstance(n, ast.Assign) and n.value in lookups]
     iterators = {n.targets[0].id for n in named if len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)}
     stores = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Store)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainer2torch.engine import Options, migrate_source
+from chainer2torch.engine import Options, migrate_source, migrate_sources
 from tests.plan.native.test_native_trainers import HEAD, compare
 from tests.support.native_programs import both
 
@@ -93,6 +93,11 @@ DRAWS = {
     "under the name of the iterator": {
         "draw": "it = self._iterators['main']\n        batch = it.__next__()\n        x, t = self.converter(batch, -1)",
     },
+    "of a known size": {
+        "draw": "size = self._iterators['main'].batch_size\n        it = self._iterators['main']\n"
+        "        batch = next(it)\n        assert len(batch) == size\n        x, t = self.converter(batch, -1)",
+        "more": "assert updater.net is model",
+    },
     "in two branches": {
         "draw": "if len(sys.argv) > 99:\n            batch = next(self.get_iterator('main'))\n        else:\n"
         "            batch = self.get_iterator('main').next()\n        x, t = self.converter(batch, self.device)",
@@ -112,7 +117,7 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     theirs, ours, code = both(PROGRAM.format(**{**USUAL, **DRAWS[name]}), head=HEAD, trainer=trainer)
     assert "BatchUpdater):" in code and "updater.update_core(batch)" in code, code
     kept = name == "by methods of its own"  # a method that nobody calls
-    assert "Batches(" not in code and "_iterators" not in code and "train_iter" in code, code
+    assert "Batches(" not in code and "next(it" not in code and "train_iter" in code, code
     assert ("get_iterator" in code) == ("next(" in code) == kept, code
     compare(theirs, ours, code, tmp_path)
 
@@ -150,3 +155,16 @@ def test_what_draws_its_batches_goes_on_doing_so(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **DRAWN[name]})
     code = migrate_source(source, options=Options(style="native")).code
     assert "BatchUpdater" not in code and "update_core(self)" in code, code
+
+
+def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
+    """A manager counts one batch an iteration: another file's updater may draw more."""
+    made = "updater = __import__('importlib').import_module('steps').Updater(train_iter, optimizer)"
+    steps = "from chainer import training\n\n\n" + PROGRAM.partition("\n\n\ndef train")[0].format(**USUAL)
+    train = HEAD + "\n\ndef train" + PROGRAM.partition("\n\n\ndef train")[2].format(**{**USUAL, "updater": made})
+    for text, form in ((steps, "ExtensionsManager("), (steps.replace("optimizer.update()", TWICE), "compat.Trainer(")):
+        results = migrate_sources({"steps.py": text, "train.py": train}, options=Options(style="native"))
+        assert form in results["train.py"].code and "BatchUpdater" not in results["steps.py"].code
+
+
+TWICE = "optimizer.update(self.net, *self.converter(self.get_iterator('main').next(), -1))"
