@@ -58,7 +58,7 @@ def unannotate(node: ast.stmt, lines: dict[int, str]) -> set[int]:
         before, after = lines[start[0]].encode()[: start[1]], lines[end[0]].encode()[end[1] :]
         lines[start[0]] = (before + text.encode() + after).decode()
         gone.update(range(start[0] + 1, end[0] + 1))
-        if not lines[start[0]].strip():
+        if not lines[start[0]].partition("#")[0].strip():
             gone.add(start[0])
     return gone
 

@@ -345,7 +345,7 @@ class Field(NamedTuple):
 class Examples(Dataset[Any]):
     """Examples."""
 
-    apply: ClassVar[Callable[..., Tensor]]
+    apply: ClassVar[Callable[..., Tensor]]  # says what it is
     names: ClassVar[list[str]] = ["a"]
 
     def __getitem__(self, index: int) -> Any:  # type: ignore[override]

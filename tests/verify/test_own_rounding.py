@@ -94,3 +94,29 @@ def test_float64_and_chainers_own_distance_decide(double, own, status):
 def test_all_that_differs_has_to_be_values():
     assert _judged(PASSED, ["out"], 0.02, failures=2)[0].status == FAILED
     assert _judged(PASSED, ["out", "gone"], 0.02, failures=2)[0].status == FAILED
+
+
+SAID = ["each layer is equal: 7 of 7 outputs", "each layer's are equal: 7 of 7 layers"]
+
+
+@pytest.mark.parametrize(
+    ("double", "said", "changes", "passes"),
+    [
+        (PASSED, SAID, {}, True),
+        (FAILED, SAID, {}, False),
+        (UNVERIFIED, SAID, {}, False),
+        (PASSED, SAID[:1], {}, False),  # nothing came back
+        (PASSED, SAID, {"failures": 2}, False),  # something else than a value
+        (PASSED, SAID, {"raised": True}, False),
+        (PASSED, SAID, {"differing": {"init/model/W": "differs"}}, False),
+    ],
+)
+def test_where_each_layer_is_equal_by_itself_only_rounding_is_left(double, said, changes, passes):
+    single = Outcome(Pair("m-eval@float32", "net:N", "float32", "", "", dtype="float32"), FAILED, [""], compared=1)
+    single.failures, single.differing = 1, {"grad/x0/0": "differs"}
+    for name, value in changes.items():
+        setattr(single, name, value)
+    other = Outcome(Pair("m-eval@float64", "net:N", "float64", "", "", dtype="float64"), double, [], compared=1)
+    own_rounding.by_layers(single, other, said)
+    assert (single.status == PASSED and single.rounded and not single.reasons) is passes
+    assert bool(single.notes) is passes

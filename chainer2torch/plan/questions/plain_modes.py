@@ -84,13 +84,11 @@ def _in_doubt(analysis: Analysis) -> frozenset[str]:
 
 
 def _doubted(analysis: Analysis, module: ModuleInfo, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is called where no name of it stands: ``model(x)``, ``dataset[i]``."""
+    """Whether a function is called where no name of it stands: ``model(x)``, ``dataset[i]``, ``Solver()``."""
     name = function.name
     if not (name.startswith("__") and name.endswith("__") or name in ("forward", "get_example")):
         return False
     cls = analysis.functions[function].cls if function in analysis.functions else None
-    if name == "__init__":
-        return False
     extends = cls is not None and any(analysis.derives(cls, base) for base in _CALLED_BY_TRAINERS)
     return not (extends and name == "__call__")
 

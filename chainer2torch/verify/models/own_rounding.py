@@ -61,6 +61,17 @@ def explain(outcomes: Sequence[Outcome], chainer: Arrays, torch: Arrays, again: 
             outcome.reasons.insert(0, _SAID)
 
 
+def by_layers(outcome: Outcome, double: Outcome | None, said: Sequence[str]) -> None:
+    """Takes back a float32 outcome of which float64 is equal, and each layer too, forward and backward, with what
+    Chainer gave around it: what differs in the whole is rounding that later layers amplify (a unit that switches).
+    """
+    if len(said) == 2 and double is not None and double.status == PASSED and _is_open(outcome, double):
+        outcome.status, outcome.reasons, outcome.rounded = PASSED, [], True
+        outcome.notes.append(
+            f"{outcome.pair.label}: {len(outcome.differing)} arrays differ, and in float64 none: {said[1]}"
+        )
+
+
 def _is_open(outcome: Outcome, double: Outcome | None) -> bool:
     return (
         outcome.pair.dtype == "float32"
@@ -83,4 +94,4 @@ def _distances(outcome: Outcome, expected: Mapping[str, Any], actual: Mapping[st
     return found
 
 
-__all__ = ["explain"]
+__all__ = ["by_layers", "explain"]

@@ -83,6 +83,7 @@ HELD = "def test(model, x):\n    with chainer.using_config('train', False):\n   
         "class Other(Net):\n    def forward(self, x):\n        return test(self, x)\n",
         "def run(model, x, mode):\n    with chainer.using_config('train', mode):\n        return other(model, x)\n\n\n"
         "def other(model, x):\n    return test(model, x)\n",
+        "class Solver:\n    def __init__(self, model, x):\n        test(model, x)\n",
         "def stop():\n    chainer.config.train = False\n",
     ],
 )
