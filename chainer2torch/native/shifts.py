@@ -25,7 +25,7 @@ class _Shift(Extension):
 
     def __call__(self, trainer: Any) -> None:
         self._t += 1
-        self._set(self._value())  # type: ignore[attr-defined]
+        self._set(self._value())
 
     def _set(self, value: Any) -> None:
         set_setting(self._optimizer, self._attr, value)
