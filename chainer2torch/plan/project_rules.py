@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options, scal
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
+from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
 from chainer2torch.rules.table import Rules
 
@@ -33,31 +34,6 @@ _MEMBERS = frozenset(
 _SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad", "adabound", "eps_inside_sqrt"})
 _BOUNDS = frozenset({"gamma", "final_lr"})  # other objects have such attributes, too
 _BASES = ("chainer.GradientMethod", "chainer.UpdateRule")
-_SHORT_CHAINERMN = frozenset(
-    {
-        "chainermn",
-        "chainermn.datasets",
-        "chainermn.optimizers",
-        "chainermn.extensions",
-        "chainermn.create_communicator",
-        "chainermn.create_multi_node_optimizer",
-        "chainermn.create_multi_node_evaluator",
-        "chainermn.scatter_dataset",
-        "chainermn.datasets.create_empty_dataset",
-        "chainermn.links",
-        "chainermn.links.MultiNodeBatchNormalization",
-    }
-)
-_NORMALIZATION = "chainermn.links.MultiNodeBatchNormalization"
-_OPTIONS_OF_NORMALIZATION = frozenset("size comm decay eps use_gamma use_beta communication_backend".split())
-_OF_MPI = frozenset({"rank", "size", "Barrier"})
-_SHORT_COMMUNICATOR = frozenset(
-    {
-        "rank", "size", "intra_rank", "intra_size", "inter_rank", "finalize",
-        "bcast_obj", "gather_obj", "allgather_obj", "allreduce_obj", "bcast_data", "broadcast_data",
-    }
-)  # fmt: skip
-_OPTIONS = frozenset({"double_buffering", "zero_fill", "allreduce_grad_dtype", "force_equal_length"})
 _ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial", "Multiprocess", "Multithread"))
 _INSIDE_ITERATORS = frozenset(
     {"order_sampler", "_order", "_state", "_epoch_size", "serialize", "n_processes", "n_threads"}
@@ -66,7 +42,6 @@ _BEFORE_ORDER = 4  # arguments of a SerialIterator before its order_sampler; the
 _ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
 _IMAGE_SETS = frozenset({"chainer.datasets.ImageDataset", "chainer.datasets.LabeledImageDataset"})
 _READERS = frozenset({"numpy.load", "h5py.File"})
-_COMMUNICATOR = "chainermn.CommunicatorBase"
 
 
 def rules_for(analysis: Analysis, module: ModuleInfo) -> Rules:
@@ -374,45 +349,7 @@ def _exchanging_arrays(analysis: Analysis) -> frozenset[int]:
     """The programs that do more with ChainerMN than data-parallel training."""
     if not any("chainermn" in module.source.text for module in analysis.project.modules.values()):
         return frozenset()
-    return _with(analysis, _exchanges_arrays)
-
-
-def _exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
-    if any(node.arg in _OPTIONS for node in module.source.of(ast.keyword)):
-        return True
-    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
-        kinds = options(analysis.kind(node))
-        if any(isinstance(k, Ref) and k.name.startswith("chainermn") and not _is_short(analysis, k) for k in kinds):
-            return True
-        if any(isinstance(k, Ref) and k.name == _NORMALIZATION for k in kinds) and not _is_plain(module, node):
-            return True
-        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR and not _is_of_mpi(module, node):
-            if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
-                return True
-    return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
-
-
-def _is_of_mpi(module: ModuleInfo, node: ast.Attribute) -> bool:
-    """Whether a communicator's ``mpi_comm`` is asked for what a communicator has itself."""
-    parent = module.source.parents.get(node)
-    return node.attr == "mpi_comm" and isinstance(parent, ast.Attribute) and parent.attr in _OF_MPI
-
-
-def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
-    """Whether a call of a normalization, or a partial of it, gives what the short form takes."""
-    call = module.source.parents.get(node)
-    if not isinstance(call, ast.Call):
-        return True
-    own = call.func is node
-    return (
-        {keyword.arg for keyword in call.keywords} <= _OPTIONS_OF_NORMALIZATION
-        and not any(isinstance(argument, (ast.Starred, ast.Tuple)) for argument in call.args)
-        and len(call.args) <= (4 if own else 5)
-    )
-
-
-def _is_short(analysis: Analysis, ref: Ref) -> bool:
-    return ref.name in _SHORT_CHAINERMN or analysis.rules.canonical(ref.name) in _SHORT_CHAINERMN
+    return _with(analysis, exchanges_arrays)
 
 
 _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(

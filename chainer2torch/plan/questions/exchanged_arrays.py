@@ -1,0 +1,78 @@
+"""Whether a file does more with ChainerMN than data-parallel training, which short communicators do."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.module_index import ModuleInfo
+
+_COMMUNICATOR = "chainermn.CommunicatorBase"
+_SHORT_CHAINERMN = frozenset(
+    {
+        "chainermn",
+        "chainermn.datasets",
+        "chainermn.optimizers",
+        "chainermn.extensions",
+        "chainermn.create_communicator",
+        "chainermn.create_multi_node_optimizer",
+        "chainermn.create_multi_node_evaluator",
+        "chainermn.scatter_dataset",
+        "chainermn.datasets.create_empty_dataset",
+        "chainermn.links",
+        "chainermn.links.MultiNodeBatchNormalization",
+    }
+)
+_NORMALIZATION = "chainermn.links.MultiNodeBatchNormalization"
+_OPTIONS_OF_NORMALIZATION = frozenset("size comm decay eps use_gamma use_beta communication_backend".split())
+_OF_MPI = frozenset({"rank", "size", "Barrier"})
+_SHORT_COMMUNICATOR = frozenset(
+    {
+        "rank", "size", "intra_rank", "intra_size", "inter_rank", "finalize",
+        "bcast_obj", "gather_obj", "allgather_obj", "allreduce_obj", "bcast_data", "broadcast_data",
+    }
+)  # fmt: skip
+_OPTIONS = frozenset({"double_buffering", "zero_fill", "allreduce_grad_dtype", "force_equal_length"})
+
+
+def exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file hands arrays to communicators, gives them other options, or has a communicator of its own."""
+    if any(node.arg in _OPTIONS for node in module.source.of(ast.keyword)):
+        return True
+    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
+        kinds = options(analysis.kind(node))
+        if any(isinstance(k, Ref) and k.name.startswith("chainermn") and not _is_short(analysis, k) for k in kinds):
+            return True
+        if any(isinstance(k, Ref) and k.name == _NORMALIZATION for k in kinds) and not _is_plain(module, node):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR and not _is_of_mpi(module, node):
+            if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
+                return True
+    return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
+
+
+def _is_of_mpi(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether a communicator's ``mpi_comm`` is asked for what a communicator has itself."""
+    parent = module.source.parents.get(node)
+    return node.attr == "mpi_comm" and isinstance(parent, ast.Attribute) and parent.attr in _OF_MPI
+
+
+def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
+    """Whether a call of a normalization, or a partial of it, gives what the short form takes."""
+    call = module.source.parents.get(node)
+    if not isinstance(call, ast.Call):
+        return True
+    own = call.func is node
+    return (
+        {keyword.arg for keyword in call.keywords} <= _OPTIONS_OF_NORMALIZATION
+        and not any(isinstance(argument, (ast.Starred, ast.Tuple)) for argument in call.args)
+        and len(call.args) <= (4 if own else 5)
+    )
+
+
+def _is_short(analysis: Analysis, ref: Ref) -> bool:
+    return ref.name in _SHORT_CHAINERMN or analysis.rules.canonical(ref.name) in _SHORT_CHAINERMN
+
+
+__all__ = ["exchanges_arrays"]
