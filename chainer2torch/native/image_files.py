@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 
 
 class ImageDataset(Dataset[Any]):
-    """Images of a list of paths, or of a file with a path a row."""
+    """Images of a list of paths, or of a file with a path a row. Source: chainer.datasets.ImageDataset."""
 
     def __init__(self, paths: Any, root: str = ".", dtype: Any = None) -> None:
         if isinstance(paths, str):
@@ -47,7 +47,7 @@ class LabeledImageDataset(Dataset[Any]):
 
 
 def read_image(path: str, dtype: Any) -> Any:
-    """An image file as an array, of torch's default dtype where none is given. Source: chainer.datasets.ImageDataset."""
+    """An image file as an array, by default of torch's dtype. Source: chainer.datasets.ImageDataset."""
     from PIL import Image
 
     with Image.open(path) as image:

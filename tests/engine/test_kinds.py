@@ -83,7 +83,7 @@ CASES = {
             "host array rank 2 dtype float32",
             "list of host array rank 2 dtype float32",
             "list of host array rank 2 dtype float32",
-            "list of (host array rank 2 dtype float32, int)",
+            "list of (host array rank 2 dtype float32, unknown)",
             "unknown",
             "instance Own",
             "list of host array rank 1 dtype float32",

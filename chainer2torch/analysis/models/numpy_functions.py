@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Kind, Lst, Ref, Scalar, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import (
+    NONE,
+    UNKNOWN,
+    Const,
+    HostArray,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    scalar_type,
+)
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
@@ -218,9 +230,10 @@ def convert(value: Kind, dtype: str | None, guess: bool = True) -> Kind:
 
 
 def _numpy_number(value: Kind, dtype: str) -> Kind:
-    """``np.float32(0)`` of a plain number counts as such a number does: sums begin with it."""
+    """``np.float32(0)`` of a literal counts as that number does: sums begin with it. Others keep their own dtype."""
     family = dtype.rstrip("0123456789").lstrip("u")
-    return Scalar(family) if scalar_type(value) in _OF_NUMBERS and family in _OF_NUMBERS else UNKNOWN
+    known = isinstance(value, Const) and {scalar_type(value), family} <= _OF_NUMBERS.keys()
+    return Scalar(family) if known else UNKNOWN
 
 
 _OF_NUMBERS = {"float": "float64", "int": "int64", "bool": "bool"}
