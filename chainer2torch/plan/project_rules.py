@@ -34,6 +34,9 @@ _MEMBERS = frozenset(
 _SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad", "adabound", "eps_inside_sqrt"})
 _BOUNDS = frozenset({"gamma", "final_lr"})  # other objects have such attributes, too
 _BASES = ("chainer.GradientMethod", "chainer.UpdateRule")
+_PLACES_OF_SCALES = MappingProxyType(
+    {"chainer.training.updaters.StandardUpdater": 5, "chainer.training.updaters.ParallelUpdater": 6}
+)
 _ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial", "Multiprocess", "Multithread"))
 _INSIDE_ITERATORS = frozenset(
     {"order_sampler", "_order", "_state", "_epoch_size", "serialize", "n_processes", "n_threads"}
@@ -114,11 +117,17 @@ def _changes_a_formula(analysis: Analysis, cls: ClassInfo) -> bool:
 
 def _scales_losses(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file hands a scale of its losses on: an updater gives it to its optimizers."""
-    return any(
-        keyword.arg == "loss_scale" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is None)
-        for call in module.source.of(ast.Call)
-        for keyword in call.keywords
-    )
+    for call in module.source.of(ast.Call):
+        given = [keyword.value for keyword in call.keywords if keyword.arg == "loss_scale"]
+        name = analysis.kind(call.func)
+        place = _PLACES_OF_SCALES.get(name.name) if isinstance(name, Ref) else None
+        if any(not _is_none(value) for value in (*given, *(call.args[place : place + 1] if place else ()))):
+            return True
+    return False
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
