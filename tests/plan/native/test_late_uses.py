@@ -56,3 +56,10 @@ def test_a_hook_that_may_be_forgotten_stays_a_hook():
 def test_a_hook_of_a_line_that_is_shared_stays_and_so_do_all_others():
     code = check(LOOP.format(make="SGD(0.1)", hooks=HOOKS["clipping, then a decay"], rate="lr"), rtol=1e-4)
     assert "optimizer.add_hook(compat.GradientClipping(0.05))" in code and "compat.WeightDecay(0.1)" in code
+
+
+def test_a_gradient_that_is_read_behind_a_step_has_the_decay():
+    line = "        losses.append(float(loss.data))\n"
+    read = "        losses += [float(F.sum(p.grad ** 2).data) for p in model.params()]\n"
+    text = LOOP.format(make="SGD(0.1)", hooks=HOOKS["a decay"], rate="lr").replace(line, line + read)
+    assert "['weight_decay']" not in check(text, rtol=1e-4)
