@@ -18,8 +18,8 @@ CODE = {
     "    return F.relu(np.abs(x))\n"
 }
 TRAINER = {
-    "train.py": "import chainer\nfrom chainer import training\n\n\ndef f(updater):\n"
-    "    return training.Trainer(updater, (1, 'epoch'))\n"
+    "train.py": "import chainer.functions as F\nfrom chainer import training\n\n\ndef f(updater):\n"
+    "    return training.Trainer(updater, (1, 'epoch'))\n\n\ndef g(x):\n    return F.relu(x)\n"
 }
 HARD = {"train.py": "import chainer\nimport chainer.functions as F\n\nF.relu(chainer.no_such_thing())\n"}
 

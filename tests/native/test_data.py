@@ -296,4 +296,4 @@ def test_examples_that_are_tensors_are_filled_too():
 )
 def test_padding_stays_where_a_converter_may_get_it(text, padded):
     helper = compat_file.build(["concat_examples"], style="native", said=words(text))
-    assert ("_filled" in helper) is padded and ("padding: Any" in helper) is padded
+    assert ("_filled" in helper) is padded and ("padding=None" in helper) is padded
