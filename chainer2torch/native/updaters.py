@@ -149,6 +149,8 @@ class StandardBatchUpdater(BatchUpdater):
     Source: chainer.training.updaters.StandardUpdater.
     """
 
+    auto_new_epoch = True  # where: auto_new_epoch
+
     def __init__(  # where: loss_func, input_device, options_by_position
         self,
         iterator: Any,
