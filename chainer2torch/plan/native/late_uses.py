@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
@@ -28,6 +28,9 @@ from chainer2torch.plan.native.optimizers import CONCERN, hook_name, hook_of, st
 from chainer2torch.plan.questions.read_gradients import reads_behind_steps
 from chainer2torch.plan.project_rules import has_short_communicators, has_short_optimizers
 
+_LONG_CLASSES = frozenset(f"chainer.optimizers.{name}" for name in ("MSVAG", "AdaBound", "AMSBound"))
+_LONG_SETTINGS = frozenset({"eta", "eps_inside_sqrt", "adabound", "final_lr", "gamma"})
+_BOTH = frozenset({"amsgrad", "weight_decay_rate"})
 _KEPT = frozenset({"setup", "target", "new_epoch", "use_cleargrads", "zero_grads", "add_hook", "clip_grads"})
 
 
@@ -59,8 +62,26 @@ def _is_late(objects: Objects, use: Use) -> bool:
     if not has_short_optimizers(context.analysis, context.module) or context.skipped.node(use.node):
         return False
     kinds = [kind for kind in options(context.kind(use.node)) if kind != NONE]
-    known = all(isinstance(kind, Inst) and kind.cls in FORMS for kind in kinds)
-    return known and not _is_wrapped(objects, use)
+    known = all(isinstance(kind, Inst) and kind.cls in FORMS and kind.cls not in _LONG_CLASSES for kind in kinds)
+    return (
+        known
+        and not _is_wrapped(objects, use)
+        and not objects.any_file_seen_from(context, lambda module: _makes_long_forms(objects, module))
+    )
+
+
+def _makes_long_forms(objects: Objects, module: ModuleInfo) -> bool:
+    """Whether a file makes an optimizer with settings that no short late one has: it becomes Chainer's own class."""
+    for call in module.source.of(ast.Call):
+        made = objects.analysis.kind(call.func)
+        if not isinstance(made, Ref) or not made.name.startswith("chainer.optimizers."):
+            continue
+        names = {keyword.arg for keyword in call.keywords}
+        places = 3 if made.name.endswith(".RMSprop") else 4
+        spread = None in names or any(isinstance(argument, ast.Starred) for argument in call.args)
+        if spread or names & _LONG_SETTINGS or _BOTH <= names or len(call.args) > places:
+            return True
+    return False
 
 
 def _is_wrapped(objects: Objects, use: Use) -> bool:
