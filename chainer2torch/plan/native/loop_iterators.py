@@ -111,7 +111,7 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         form = Form.BATCHES if need is Need.DRAWN else Form.LOADER
         return Iterator(form, bound, (), need is Need.BATCHES)
     if not any(_is_work(use) for use in uses):  # whoever it is given to reads it
-        taken = any(_is_given(objects, use) for use in objects.uses_of(inst))
+        taken = _is_returned(objects, inst) or any(_is_given(objects, use) for use in objects.uses_of(inst))
         return Iterator(Form.GIVEN if taken else Form.LOADER, bound, (), True)
     if any(_is_given(objects, use) for use in objects.uses_of(inst)):
         return "read in a loop, and given to another object that reads it"
@@ -160,6 +160,18 @@ def _is_given(objects: Objects, use: Use) -> bool:
     """Whether an iterator is an argument when another training object is made."""
     call = use.parent if isinstance(use.parent, ast.Call) else use.context.source.parents.get(use.parent)
     return isinstance(call, ast.Call) and any(objects.takers(use.context, call)) and not use.member
+
+
+def _is_returned(objects: Objects, inst: Inst) -> bool:
+    """Whether a function gives an iterator away: nobody knows who reads it where no call of it is seen."""
+    parents = [use.parent for use in objects.uses_of(inst)]
+    maker = objects.analysis.makers[inst.site]
+    parents += [
+        module.source.parents[maker]
+        for module in objects.analysis.project.modules.values()
+        if maker in module.source.parents
+    ]
+    return any(isinstance(parent, (ast.Return, ast.Yield, ast.Lambda)) for parent in parents)
 
 
 def _is_next(use: Use) -> bool:
