@@ -54,3 +54,18 @@ def _no_reporter_is_left() -> Iterator[None]:
     if reporting is not None and reporting._get_reporters():
         gc.collect()
         reporting._get_reporters().clear()
+
+
+@pytest.fixture(autouse=True)
+def _no_helpers_are_left() -> Iterator[None]:
+    """A migrated program that a test imports leaves its own ``chainer_compat``, which the next one would be given.
+
+    The module over all helpers, which ``compat_module.install`` makes, may stay: it has them all.
+    """
+    before = sys.modules.get("chainer_compat")
+    yield
+    left = sys.modules.get("chainer_compat")
+    if left is not before and "__getattr__" not in vars(left or sys):
+        sys.modules.pop("chainer_compat", None)
+        if before is not None:
+            sys.modules["chainer_compat"] = before

@@ -56,7 +56,7 @@ LONGER = {
     "create_communicator": (70, 5),
     "OptimizersByName": (280, 32),  # all of them: a program chooses one by its name
     "Updater": (111, 6),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardBatchUpdater": (94, 9),
+    "StandardBatchUpdater": (95, 9),
     "StandardUpdater": (162, 11),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
@@ -65,7 +65,7 @@ LONGER = {
     "GradientMethod": (165, 14),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
     "ModelCopies": (94, 11),
-    "ParallelBatchUpdater": (160, 15),
+    "ParallelBatchUpdater": (161, 15),
     "ParallelUpdater": (232, 17),
     "MultiprocessParallelUpdater": (229, 17),
     "MultithreadIterator": (71, 2),
