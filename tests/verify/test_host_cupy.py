@@ -26,7 +26,7 @@ def test_numpy_computes_where_models_are_compared():
     cupy = host_cupy.module("cupy")
     cupy._computes_ = True
     assert cupy.zeros is np.zeros and not isinstance(np.ones(1), cupy.core.core.ndarray)
-    with cupy.cuda.Device(0) as device, pytest.raises(RuntimeError, match="cupy.random is needed here"):
+    with cupy.cuda.Device(0) as device, pytest.raises(RuntimeError, match="cupy.random.normal is needed here"):
         device.use()
         cupy.random.normal()
 

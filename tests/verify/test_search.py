@@ -181,7 +181,8 @@ class Two(chainer.Chain):
 
 class Flattens(chainer.Chain):
     def __init__(self):
-        super().__init__(fc=L.Linear(None, 18), conv=L.Convolution2D(2, 3, 3))
+        super().__init__(conv=L.Convolution2D(2, 3, 3))
+        self.add_link('fc', chainer.Sequential(L.Linear(None, 18), F.relu))
 
     def forward(self, x):
         return self.conv(F.reshape(self.fc(x), (-1, 2, 3, 3)))

@@ -61,7 +61,7 @@ def work(job: dict[str, Any], folder: str) -> None:
 def _no_downloads(helpers: Any) -> None:
     """The vision models without the weights that Chainer has downloaded: none are there on the other side either."""
     for cls in vars(helpers).values():
-        if isinstance(cls, type) and "_load" in vars(cls) and "_extracted" in getattr(cls, "__annotations__", ()):
+        if isinstance(cls, type) and "_load" in vars(cls) and "_extracted" in vars(cls):
             cls._load = _load_named(cls._load)  # type: ignore[attr-defined]
 
 
