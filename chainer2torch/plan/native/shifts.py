@@ -83,7 +83,7 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     attr = bound.given["attr"]
     if not isinstance(attr, ast.Constant) or not _is_rate(found, attr.value, "init" not in bound.given):
         return "a shift of something that is not known to be the rate"
-    if _is_changed(objects, use, str(attr.value)):
+    if _is_changed(objects, use, f"{attr.value}"):
         return f"`{attr.value}` is changed elsewhere, too"
     first = bound.given.get("init")
     if name == "LinearShift":
@@ -93,7 +93,7 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     others = _others(objects, use, extension, found)
     if others and any(_has_first(objects.context_of(other), other) for other in (extension, *others)):
         return "one shift among several"
-    if first is not None and _has_rate(objects, use, found, first, str(attr.value)):
+    if first is not None and _has_rate(objects, use, found, first, f"{attr.value}"):
         first = None
     statement = context.source.parents[call]
     if first is not None and not (isinstance(statement, ast.Expr) and places.is_alone(context, statement)):
