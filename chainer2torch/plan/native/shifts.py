@@ -80,11 +80,12 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     found = _optimizers(objects, use, bound)
     if not found or not all(map(_is_known, found)):
         return f"{name} where the optimizer is not known"
-    attr = bound.given["attr"]
-    if not isinstance(attr, ast.Constant) or not _is_rate(found, attr.value, "init" not in bound.given):
+    given_name = bound.given["attr"]
+    attr = given_name.value if isinstance(given_name, ast.Constant) else None
+    if not isinstance(attr, str) or not _is_rate(found, attr, "init" not in bound.given):
         return "a shift of something that is not known to be the rate"
-    if _is_changed(objects, use, f"{attr.value}"):
-        return f"`{attr.value}` is changed elsewhere, too"
+    if _is_changed(objects, use, attr):
+        return f"`{attr}` is changed elsewhere, too"
     first = bound.given.get("init")
     if name == "LinearShift":
         if not all(_is_pair(bound.given[key]) for key in ("value_range", "time_range")):
@@ -93,7 +94,7 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     others = _others(objects, use, extension, found)
     if others and any(_has_first(objects.context_of(other), other) for other in (extension, *others)):
         return "one shift among several"
-    if first is not None and _has_rate(objects, use, found, first, f"{attr.value}"):
+    if first is not None and _has_rate(objects, use, found, first, attr):
         first = None
     statement = context.source.parents[call]
     if first is not None and not (isinstance(statement, ast.Expr) and places.is_alone(context, statement)):
@@ -191,9 +192,9 @@ def _is_known(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls in FORMS and bool(kind.site)
 
 
-def _is_rate(found: list[Kind], attr: object, fails: bool) -> bool:
+def _is_rate(found: list[Kind], attr: str, fails: bool) -> bool:
     """Whether an attribute is torch's rate in all classes; ``fails``: Chainer raises for those that have none."""
-    keys = {FORMS[str(kind.cls)].hyperparameters.get(str(attr)) for kind in found if isinstance(kind, Inst)}
+    keys = {FORMS[str(kind.cls)].hyperparameters.get(attr) for kind in found if isinstance(kind, Inst)}
     return keys - ({None} if fails else set()) == {_RATE}
 
 
