@@ -137,3 +137,8 @@ def test_a_stand_in_has_no_special_names_and_nothing_is_set():
     for use in (lambda: setattr(missing, "use", 1), lambda: bool(missing), lambda: missing[0], lambda: missing.b):
         with pytest.raises(NotImplementedError):
             use()
+
+
+def test_what_goes_with_its_statement_keeps_no_import():
+    source = "import chainer\nchainer.cuda.set_max_workspace_size(chainer.cuda.get_max_workspace_size() * 2)\nx = 1\n"
+    assert migrate_sources({"a.py": source}, options=Options(style="native"))["a.py"].code == "x = 1\n"
