@@ -5,8 +5,9 @@ bound. Where Chainer cannot be imported, the module is imported and what was con
 Chainer raises an error that names the marker above it. A stand-in can be compared without an error, so a name of which
 the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
 (a base class, a default, a table), other files take it, or it has another meaning in the file, too. In the native style
-only these have one: the line below the marker raises a NameError all the same, and the project needs no helper for it. Where
-such a name is only called or asked for its members, and not before the module is there, it is None, which raises, too.
+only these have one: the line below the marker raises a NameError all the same, and the project needs no helper for it.
+Where such a name is only called or asked for its members, and not before the module is there, it is None, which raises
+as well.
 """
 
 from __future__ import annotations
