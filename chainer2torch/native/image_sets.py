@@ -56,7 +56,7 @@ def get_cifar10(withlabel: bool = True, ndim: int = 3, scale: float = 1.0, class
                 read = [pickle.load(archive.extractfile(name), encoding="latin1") for name in found]  # type: ignore[arg-type]
                 data[f"{part}_x"] = np.concatenate([batch["data"] for batch in read])
                 data[f"{part}_y"] = np.concatenate([batch.get("labels", batch.get("fine_labels")) for batch in read])
-        np.savez_compressed(file, **data)
+        np.savez_compressed(file, **data)  # type: ignore[arg-type]
     data = np.load(file)
     for part in ("train", "test"):
         images = data[f"{part}_x"].astype("float32").reshape(-1, *{1: (3072,), 3: (3, 32, 32)}[ndim])
