@@ -58,7 +58,7 @@ def vis_bbox(
         ValueError: there are not as many labels or scores as boxes, or a label has no name.
     Source: chainercv.visualizations.vis_bbox.
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
 
     for name, values in (("label", label), ("score", score)):
         if values is not None and len(values) != len(bbox):
@@ -72,7 +72,7 @@ def vis_bbox(
     for place, i in enumerate(order):
         top, left, bottom, right = bbox[i]
         style = {"edgecolor": colours[place % len(colours)] / 255, "linewidth": linewidth, "alpha": alpha}
-        ax.add_patch(plt.Rectangle((left, top), right - left, bottom - top, fill=False, **style))
+        ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, **style))
         words = []
         if label is not None and label_names is not None:
             if not 0 <= label[i] < len(label_names):
