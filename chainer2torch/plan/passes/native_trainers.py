@@ -23,6 +23,7 @@ from chainer2torch.plan.native import (
     own_extensions,
     own_updaters,
     places,
+    shifts,
 )
 from chainer2torch.plan.native.batches import call_of, renamed, target_of
 from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
@@ -123,6 +124,7 @@ def _opened(context: Context, decisions: Decisions, group: managers.Group) -> No
 def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
     """What a Trainer that keeps its form is extended with for nothing: a graph that PyTorch does not draw."""
     if objects.concern(use.inst) is TRAINERS and use.member == "extend" and use.call is not None:
+        shifts.emit(objects, use, decisions)
         extension = (bound_extend(use.call) or {}).get("extension")
         found = extensions.form_of(context, extension) if isinstance(extension, ast.Call) else None
         if found is not None and found[1].gone and isinstance(context.source.parents[use.call], ast.Expr):
@@ -332,6 +334,8 @@ def _used(objects: Objects, context: Context, decisions: Decisions, use: Use) ->
         return
     if use.member == "extend" and use.call is not None:
         extension = (bound_extend(use.call) or {}).get("extension")
+        if shifts.emit(objects, use, decisions):
+            return
         if isinstance(extension, ast.Call) and extensions.form_of(context, extension) is not None:
             extensions.emit(context, decisions, extension, *_optimizer(objects, use))
     elif use.member == "updater" and updater_member(use):
