@@ -39,7 +39,7 @@ def _drawn_from_one_seed() -> None:
         sys.modules["numpy"].random.seed(1)
     if "torch" in sys.modules:
         torch = sys.modules["torch"]
-        # the whole `manual_seed` formats the stack for each kind of device that has not been used: slower than most tests
+        # `torch.manual_seed` formats the stack for each kind of device that has not been used: longer than most tests
         (torch if torch.cuda.is_available() else torch.default_generator).manual_seed(1)
 
 
