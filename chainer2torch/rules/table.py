@@ -189,14 +189,14 @@ def load_rules(
 
     With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`. With
     ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for. With the
-    ``style`` "native" the tables in ``native/`` stand over the others. The shipped tables alone, which do not change, are
-    read once in a process.
+    ``style`` "native" the tables in ``native/`` stand over the others. The shipped tables by themselves, which do not
+    change, are read once in a process.
     """
     folders = tuple(map(Path, extra_dirs))
     return _loaded(folders, strict, lazy, style) if folders else _shipped(strict, lazy, style)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _shipped(strict: bool, lazy: bool, style: str) -> Rules:
     return _loaded((), strict, lazy, style)
 
