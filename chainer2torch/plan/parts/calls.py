@@ -82,7 +82,7 @@ def emit_call(
 
 
 def _is_the_users(context: Context, call: ast.Call) -> bool:
-    """Whether a method that a link of the project has in place of Chainer's takes these arguments: Chainer's does not."""
+    """Whether a link of the project has a method of its own here, in place of the one that refuses these arguments."""
     return isinstance(call.func, ast.Attribute) and may_be_own(context, call.func, receiver_kinds(context, call.func))
 
 
