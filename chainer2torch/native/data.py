@@ -19,6 +19,8 @@ class Batches:
     The last batch of an epoch may be short. Source: chainer.iterators.SerialIterator.
     """
 
+    _batches: Any
+
     def __init__(
         self,
         loader: DataLoader[Any],

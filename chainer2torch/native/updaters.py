@@ -115,6 +115,7 @@ class Updater(BatchUpdater):
     """
 
     iteration = 0
+    update_core: Any
 
     def __init__(  # where: DataLoader
         self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
