@@ -110,15 +110,25 @@ def test_what_an_import_needs_has_a_stand_in(imported):
 @pytest.mark.parametrize(
     "source",
     [
-        "from mine import *\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
-        "from mine import F\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
+        "from math import *\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
+        "from math import pi as F\nimport chainer.functions as F\ndef f(x):\n    return F.missing(x)\n",
         "from chainer.functions import vars\ndef f(x):\n    return vars(x)\n",
     ],
 )
-def test_a_name_that_may_have_another_meaning_is_bound(source):
+def test_a_name_that_may_have_another_meaning_is_none(imported, source):
     """Else it would be the other thing where Chainer cannot be imported."""
-    code = migrate_sources({"a.py": source}, options=Options(style="native"))["a.py"].code
-    assert " = compat.not_migrated('chainer.functions" in code
+    module, result = imported(source)
+    assert " = None\n" in result.code and not result.helpers
+    with pytest.raises((AttributeError, TypeError), match="NoneType"):
+        module.f(1)
+
+
+@pytest.mark.parametrize(
+    "use", ["return missing is x", "return [missing]", "try:\n        missing.a\n    except AttributeError: pass"]
+)
+def test_a_name_that_none_would_answer_for_has_a_stand_in(imported, use):
+    source = f"from math import pi as missing\nfrom chainer.functions import missing\ndef f(x):\n    {use}\n"
+    assert set(imported(source)[1].helpers) == {"not_migrated"}
 
 
 def test_a_stand_in_has_no_special_names_and_nothing_is_set():
@@ -127,3 +137,8 @@ def test_a_stand_in_has_no_special_names_and_nothing_is_set():
     for use in (lambda: setattr(missing, "use", 1), lambda: bool(missing), lambda: missing[0], lambda: missing.b):
         with pytest.raises(NotImplementedError):
             use()
+
+
+def test_what_goes_with_its_statement_keeps_no_import():
+    source = "import chainer\nchainer.cuda.set_max_workspace_size(chainer.cuda.get_max_workspace_size() * 2)\nx = 1\n"
+    assert migrate_sources({"a.py": source}, options=Options(style="native"))["a.py"].code == "x = 1\n"

@@ -38,7 +38,7 @@ def _in_class(analysis: Facts, info: ClassInfo) -> bool:
         if not isinstance(node, ast.Assign) or not any(isinstance(t, ast.Attribute) for t in node.targets):
             continue
         links = list(_links_in(analysis, analysis.kind(node.value)))
-        if all(_is_without_mode(kind) for kind in links):
+        if all(is_without_mode(kind) for kind in links):
             continue
         alone = analysis.is_link(analysis.kind(node.value))
         if alone and _in_init_scope(source, node) or _Registered(analysis, info, node).holds(node.value, node.targets):
@@ -63,10 +63,13 @@ def _links_in(analysis: Facts, kind: Kind, depth: int = 4) -> Iterator[Inst]:
             yield from _links_in(analysis, item, depth - 1)
 
 
-def _is_without_mode(kind: Inst) -> bool:
-    return isinstance(kind.cls, str) and kind.cls.rpartition(".")[2].rstrip("123ND") in {
-        name.rstrip("123ND") for name in _WITHOUT_MODE
-    }
+def is_without_mode(kind: Kind) -> bool:
+    """Whether it is a link of Chainer's that computes the same in both modes."""
+    return (
+        isinstance(kind, Inst)
+        and isinstance(kind.cls, str)
+        and kind.cls.rpartition(".")[2].rstrip("123ND") in {name.rstrip("123ND") for name in _WITHOUT_MODE}
+    )
 
 
 class _Registered:
@@ -175,4 +178,4 @@ def _in_init_scope(source: Source, node: ast.AST) -> bool:
     return False
 
 
-__all__ = ["keeping_unregistered"]
+__all__ = ["is_without_mode", "keeping_unregistered"]

@@ -6,6 +6,8 @@ Chainer raises an error that names the marker above it. A stand-in can be compar
 the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
 (a base class, a default, a table), other files take it, or it has another meaning in the file, too. In the native style
 only these have one: the line below the marker raises a NameError all the same, and the project needs no helper for it.
+Where such a name is only called or asked for its members, and not before the module is there, it is None, which raises
+as well.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator
 
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import UNKNOWN, Ref, options
 from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace
@@ -42,14 +44,15 @@ def left_imports(
         if not _is_chainer(context, alias)
     }
     taken = foreign | context.source.assigned
-    bare = context.choices.style == "native" and "*" not in foreign  # names that may have no stand-in
+    native = context.choices.style == "native"
+    bare = native and "*" not in foreign  # names that may have no stand-in
     compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
         if left and all(alias is not None and _is_chainer(context, alias) for alias in left):
             names = {_bound(alias): _dotted(context, alias) for alias in left if alias is not None}
             stand_ins = tuple(
-                (name, dotted)
+                (name, "" if native and name not in at_top and _raises_as_none(context, name) else dotted)
                 for name, dotted in names.items()
                 # half way the next stage has to see what the name is, and Chainer is there
                 if not (bare and name not in at_top or name in compared or context.choices.only)
@@ -69,6 +72,31 @@ def _compared(context: Context) -> frozenset[str]:
         for side in (compare.left, *compare.comparators)
         for name in (side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side])
         if isinstance(name, ast.Name)
+    )
+
+
+def _raises_as_none(context: Context, name: str) -> bool:
+    """Whether each use of a name is an error where the name is None: it is called, or asked for a member."""
+    for node in context.source.of(ast.Name):
+        if node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        if not any(kind == UNKNOWN or isinstance(kind, Ref) for kind in options(context.kind(node))):
+            continue  # its other meaning
+        user = context.source.parents.get(node)
+        asked = isinstance(user, ast.Attribute) and isinstance(user.ctx, ast.Load) and not user.attr.startswith("__")
+        if not asked and not (isinstance(user, ast.Call) and user.func is node) or _is_caught(context, node):
+            return False
+    return True
+
+
+def _is_caught(context: Context, node: ast.AST) -> bool:
+    """Whether a ``try`` around a node is there for an error that None raises."""
+    return any(
+        "AttributeError" in ast.dump(handler.type) or "TypeError" in ast.dump(handler.type)
+        for block in context.source.ancestors(node)
+        if isinstance(block, ast.Try)
+        for handler in block.handlers
+        if handler.type is not None
     )
 
 

@@ -87,6 +87,7 @@ def idle(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> Non
     edit = Remove(start) if has_others(context, statement) else ReplaceStatement(start, "pass\n", {})
     decisions.edit(statement, edit)
     decisions.use(node)
+    decisions.remove(*call.args, *(keyword.value for keyword in call.keywords))
     decisions.mark(node, row, row.name, row.state, row.note)
 
 

@@ -7,7 +7,6 @@ The block's own calls are looked at, and those of the project's functions that i
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, options
@@ -16,6 +15,8 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import asks, module_flag
+from chainer2torch.plan.native.unregistered import is_without_mode
+from chainer2torch.plan.questions.link_parts import are_parts
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
     aliases_in,
@@ -29,65 +30,12 @@ from chainer2torch.plan.questions.paths import (
     taken_from,
     values_in,
 )
+from chainer2torch.plan.questions.runs_no_module import BUILTINS, OF_HOST_OBJECTS, left_out
 
 _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
-_BUILTINS = frozenset(dir(builtins)) | {  # those of Python 2, too: what `2to3` left is no module
-    "basestring",
-    "long",
-    "raw_input",
-    "reduce",
-    "unichr",
-    "unicode",
-    "xrange",
-}
-# methods of files, containers, numbers and progress bars: nothing of theirs runs a module
-_OF_HOST_OBJECTS = frozenset(
-    {
-        "add",
-        "add_image",
-        "add_scalar",
-        "append",
-        "astype",
-        "clear",
-        "close",
-        "copy",
-        "count",
-        "extend",
-        "flush",
-        "format",
-        "get",
-        "get_example",
-        "index",
-        "info",
-        "insert",
-        "item",
-        "items",
-        "join",
-        "keys",
-        "log",
-        "next",
-        "pop",
-        "print",
-        "put",
-        "read",
-        "reset",
-        "reshape",
-        "save",
-        "set_description",
-        "sort",
-        "split",
-        "sum",
-        "transpose",
-        "update",
-        "values",
-        "warning",
-        "write",
-        "writerow",
-    }
-)
 
 
 class ModulesInside:
@@ -100,7 +48,9 @@ class ModulesInside:
         self._context = context
         self._statement = statement
         self._found: dict[str, None] = {}
+        self._holders: list[Kind] = []  # the modules that are named
         self._seen: set[FuncInfo] = set()
+        self._left_out: set[str] = set()  # parameters of the function looked into that are no module in its call
         body = statement.body if isinstance(statement, ast.With) else []
         self._assigned = stored_names(statement)
         self._around = _chain(context, statement)
@@ -162,7 +112,7 @@ class ModulesInside:
     def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
         kind = self._context.analysis.kind
-        if UNKNOWN not in options(kind(callee)) or root_name(callee) in _BUILTINS:
+        if UNKNOWN not in options(kind(callee)) or root_name(callee) in BUILTINS | self._left_out:
             return
         if not is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
             self._computed(callee, translate, loops)
@@ -172,7 +122,7 @@ class ModulesInside:
             return
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
             named = follow(callee.value, self._aliases)
-            if callee.attr in _OF_HOST_OBJECTS:
+            if callee.attr in OF_HOST_OBJECTS:
                 return
             if root_name(named) not in self._handed_in(callee):
                 self._ask_computed(root_name(named) in self._values)
@@ -214,7 +164,7 @@ class ModulesInside:
             made = callee.value
             while isinstance(made, (ast.Attribute, ast.Subscript)):
                 made = made.value
-            if callee.attr not in _OF_HOST_OBJECTS:
+            if callee.attr not in OF_HOST_OBJECTS:
                 self._ask_computed(gives_value(made))
         else:
             self.unnamed = True
@@ -245,8 +195,8 @@ class ModulesInside:
         if info.cls is not None and not info.is_static and names:
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
             passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
-        passed.update((name, translate(e) if is_path(e) else None) for name, e in zip(names, call.args))
-        passed.update((k.arg, translate(k.value) if is_path(k.value) else None) for k in call.keywords if k.arg)
+        given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
+        passed.update((name, self._handed(value, translate)) for name, value in given)
         own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
         local = stored_names(info.node) - set(passed)
         aliases = aliases_in(info.node)
@@ -266,9 +216,32 @@ class ModulesInside:
             return ast.unparse(expression) if visible else None
 
         body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
-        around, self._aliases = self._aliases, aliases
+        around = self._aliases, self._left_out
+        functions = {name for name, value in given if name and self._is_function(value)}
+        self._aliases, self._left_out = aliases, (left_out(info.node, passed, call) | functions) - local
         self._look(body, inner, loops_in(info.node))
-        self._aliases = around
+        self._aliases, self._left_out = around
+
+    def _is_function(self, value: ast.expr) -> bool:
+        """Whether it is a function of Chainer's, which runs no module."""
+        kinds = options(self._context.analysis.kind(value))
+        return all(isinstance(kind, Ref) and kind.name.startswith("chainer.functions.") for kind in kinds)
+
+    def _handed(self, value: ast.expr, translate: _Translate) -> str | None:
+        """What a parameter stands for; a list of parts of a named module and of functions is covered, too."""
+        if is_path(value):
+            return translate(value)
+        if not isinstance(value, (ast.List, ast.Tuple)):
+            return None
+        kind = self._context.analysis.kind
+        covered = (
+            is_path(item)
+            and translate(item) == _COVERED
+            or isinstance(item, ast.Lambda)
+            or all(isinstance(k, Ref) for k in options(kind(item)))
+            for item in value.elts
+        )
+        return _COVERED if all(covered) else None
 
     # -- how it is called around the block ---------------------------------------------------------------------------
 
@@ -290,9 +263,20 @@ class ModulesInside:
                 texts = self._others(self._context.analysis.kind(expression))
             if texts:
                 break
+        kinds = [self._context.analysis.kind(expression) for expression in links]
+        if not texts and all(self._matters_not(kind) for kind in kinds):
+            texts = [_COVERED]  # a method of a module that is named has taken it from there
+        elif texts:
+            self._holders += kinds
         self._found.update(dict.fromkeys(text for text in texts if text != _COVERED))
         self._sure = self._sure or bool(texts)
         self.unnamed = self.unnamed or not texts
+
+    def _matters_not(self, kind: Kind) -> bool:
+        """Whether a module without a name is part of one that has one, or has no mode."""
+        links = [one for one in options(kind) if self._context.analysis.is_link(one)]
+        without = bool(links) and UNKNOWN not in options(kind) and all(is_without_mode(one) for one in links)
+        return without or are_parts(self._context.analysis, kind, self._holders)
 
     def _container(self, over: ast.expr, translate: _Translate) -> str | None:
         """What a loop runs over: a module that holds the others, or several modules."""

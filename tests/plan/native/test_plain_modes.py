@@ -70,6 +70,60 @@ def test_blocks_that_begin_in_train_mode() -> None:
     assert "    model.eval()\n    result = model(x)\n    model.train()\n    return result\n" in code
 
 
+INNER = """
+def compose(x, functions):
+    for f in functions:
+        x = f(x)
+    return x
+
+
+def embedded(i, table):
+    return table(i)
+
+
+class Deep(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 4)
+            self.bn = L.BatchNormalization(4)
+            self.first = L.EmbedID(5, 4)
+            self.second = L.EmbedID(5, 4)
+            self.net = Net()
+
+    def __call__(self, x, i, activation=None):
+        h = compose(self.net(x), [self.fc, self.bn, F.relu] if len(i) > 9 else [self.bn, F.relu])
+        h = compose(h, [self.bn, F.relu, lambda x: x * 2])
+        h += embedded(i, self.first) + embedded(i, self.second)
+        return activation(h) if activation else h
+
+    def predict(self, x, i):
+        return self(x, i, activation=F.sigmoid) + self(x, i)
+
+
+def train(_):
+    model = Deep()
+    x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
+    i = np.array([0, 2, 1, 4, 4])
+    for table, value in ((model.first, .5), (model.second, .25)):
+        table.W.array[...] = value
+    model.fc.W.array[...] = model.net.fc.W.array[...] = .25
+    found = []
+    for _ in range(3):
+        found.append(model(x, i))
+        with chainer.using_config('train', False):
+            found.append(model(x, i))
+            found.append(model.predict(x, i))
+    return found
+"""
+
+
+def test_parts_of_a_model_that_its_functions_are_handed() -> None:
+    """A list of layers, a table, a function that may be None: they are its own, and `eval()` reaches them."""
+    code = check(INNER, head=NET)
+    assert "compat.in_mode" not in code and "        model.eval()\n" in code
+
+
 HELD = "def test(model, x):\n    with chainer.using_config('train', False):\n        y = model(x)\n    return y\n\n\n"
 
 
