@@ -7,7 +7,6 @@ and so do the classes that are related to it.
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
@@ -58,13 +57,10 @@ def _making_examples(analysis: Analysis) -> dict[FuncInfo, None]:
             if context.kind(call.func) == Ref(_TRANSFORMED):
                 given = (*call.args[1:], *(keyword.value for keyword in call.keywords))
                 for kind in (kind for node in given for kind in options(context.kind(node))):
-                    method = analysis.class_attribute(kind.cls, "__call__", kind) if _is_own(kind) else kind
-                    found += [method.info] if isinstance(method, Func) else []
+                    if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
+                        kind = analysis.class_attribute(kind.cls, "__call__", kind)
+                    found += [kind.info] if isinstance(kind, Func) else []
     return dict.fromkeys(found)
-
-
-def _is_own(kind: Kind) -> TypeGuard[Inst]:
-    return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo)
 
 
 def _forwards(context: Context, decisions: Decisions, function: FuncInfo) -> None:
