@@ -289,12 +289,14 @@ def _taken(
 ) -> ModelEntry:
     """The entry that Chainer took."""
     inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
-    size = record.get("size", 0)
+    size, seconds = record.get("size", 0), record.get("seconds", 0)
     is_old = bool(hints and hints["is_first_version"])
     if "attempt" in record:
         entry: ModelEntry = entries[record["attempt"]]
         tried = inputs != entries[0].inputs or what is not None
-        return dataclasses.replace(entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size)
+        return dataclasses.replace(
+            entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size, seconds=seconds
+        )
     return ModelEntry(
         target,
         [Code(record["arguments"])] if record["arguments"] else [],
@@ -306,6 +308,7 @@ def _taken(
         method=record["method"],
         is_first_version=is_old,
         size=size,
+        seconds=seconds,
         plain=[name for name, spec in record["inputs"].items() if _is_plain(spec)],
     )
 
