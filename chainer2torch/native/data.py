@@ -19,8 +19,6 @@ class Batches:
     The last batch of an epoch may be short. Source: chainer.iterators.SerialIterator.
     """
 
-    _batches: Any
-
     def __init__(
         self,
         loader: DataLoader[Any],
@@ -45,8 +43,8 @@ class Batches:
         if self.is_new_epoch and not self.repeat:  # where: repeat=
             raise StopIteration
         if self._batches is None or self._inside == 0:
-            self._batches = itertools.islice(self.loader, self._inside, None)
-        batch = next(self._batches)
+            self._batches = itertools.islice(self.loader, self._inside, None)  # type: ignore[assignment]
+        batch = next(self._batches)  # type: ignore[call-overload]
         self._drawn += 1
         return batch
 

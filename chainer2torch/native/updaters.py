@@ -115,7 +115,6 @@ class Updater(BatchUpdater):
     """
 
     iteration = 0
-    update_core: Any
 
     def __init__(  # where: DataLoader
         self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
@@ -125,7 +124,7 @@ class Updater(BatchUpdater):
             self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
 
     def update(self) -> None:
-        self.update_core()
+        self.update_core()  # type: ignore[attr-defined]
         self.iteration += 1
 
     epoch = property(lambda self: self._iterators["main"].epoch)  # where: epoch
