@@ -90,6 +90,8 @@ class Deep(chainer.Chain):
             self.first = L.EmbedID(5, 4)
             self.second = L.EmbedID(5, 4)
             self.net = Net()
+        self.first.W.array[...], self.second.W.array[...] = .5, .25
+        self.fc.W.array[...] = self.net.fc.W.array[...] = .25
 
     def __call__(self, x, i, activation=None):
         h = compose(self.net(x), [self.fc, self.bn, F.relu] if len(i) > 9 else [self.bn, F.relu])
@@ -105,9 +107,6 @@ def train(_):
     model = Deep()
     x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
     i = np.array([0, 2, 1, 4, 4])
-    for table, value in ((model.first, .5), (model.second, .25)):
-        table.W.array[...] = value
-    model.fc.W.array[...] = model.net.fc.W.array[...] = .25
     found = []
     for _ in range(3):
         found.append(model(x, i))
