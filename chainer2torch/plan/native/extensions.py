@@ -32,12 +32,6 @@ class Form:
 
 
 _SAME = Form()
-# the trigger of the extension itself; the one that `extend` gets comes first
-_DECAY = (
-    "pytorch_pfn_extras.training.extensions.LRScheduler(\n"
-    "    torch.optim.lr_scheduler.ExponentialLR(OPTIMIZER, rate), trigger=(1, 'iteration'))"
-)
-_RATES = frozenset({"lr", "alpha"})
 _RATE = "pytorch_pfn_extras.training.extensions.observe_lr(OPTIMIZER, observation_key=observation_key)"
 # Chainer's Adam.lr is the rate with the bias correction of the step
 _CORRECTED = (
@@ -57,7 +51,6 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "snapshot": Form(refuses=frozenset({"savefun", "writer"})),
         "snapshot_object": Form(refuses=frozenset({"savefun", "writer"})),
         "observe_lr": Form(_RATE, refuses=frozenset({"optimizer_name"})),
-        "ExponentialShift": Form(_DECAY, refuses=frozenset({"init", "target", "optimizer"})),
         "DumpGraph": Form(gone=True, note="torch has no such file; torch.export or torchviz draw graphs"),
         "dump_graph": Form(gone=True, note="torch has no such file; torch.export or torchviz draw graphs"),
     }
@@ -82,8 +75,6 @@ def unclear(context: Context, call: ast.Call, name: str, form: Form) -> str:
     others = {keyword for keyword, _ in bound.extra_keywords}
     if name in _SNAPSHOTS:
         known |= {"target", "condition", "snapshot_on_error", "n_retains", "autoload"}
-    if form.template is _DECAY and not _is_rate(bound.given["attr"]):
-        return "a shift of something that is not known to be the rate"
     refused = sorted((form.refuses & (bound.given.keys() | others)) | (others - known))
     return f"`{refused[0]}` of {name}" if refused else ""
 
@@ -93,10 +84,6 @@ def _is_png(bound: Bound) -> bool:
     names = [bound.given[key] for key in ("filename", "file_name") if key in bound.given]
     names += [value for key, value in bound.extra_keywords if key == "file_name"]
     return all(isinstance(node, ast.Constant) and str(node.value).endswith(".png") for node in names)
-
-
-def _is_rate(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in _RATES
 
 
 def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str, made_by: str) -> None:
@@ -117,8 +104,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         operands = {"OPTIMIZER": Operand(code=optimizer), **operands_of(context, bound)}
         operands.setdefault("observation_key", Operand(code=_DROP["observation_key"]))
         template = _CORRECTED if form.template is _RATE and made_by in _CORRECTS else form.template
-        if form.template is _DECAY and _has_trigger(context, call):
-            template = template.replace(", trigger=(1, 'iteration')", "")
         decisions.edit(call, Replace(context.source.span(call), template, operands, _DROP if template is _RATE else {}))
     elif name in _SNAPSHOTS and "trigger" in bound.given or name == "PlotReport" and not _is_png(bound):
         return  # the row has a form for it
@@ -126,11 +111,6 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         decisions.edit(call, Replace(context.source.span(call), _EXTENSIONS + name, {}, callee_only=True))
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files" if name in _SNAPSHOTS else "")
-
-
-def _has_trigger(context: Context, call: ast.Call) -> bool:
-    outer = context.source.parents.get(call)
-    return isinstance(outer, ast.Call) and any(k.arg == "trigger" for k in outer.keywords)
 
 
 __all__ = ["FORMS", "Form", "emit", "form_of", "unclear"]

@@ -43,14 +43,7 @@ def _are_apart(one: Use, other: Use) -> bool:
         context, other.node
     ):
         return True
-    around = list(context.source.ancestors(other.node))
-    inner: ast.AST = one.node
-    for outer in context.source.ancestors(one.node):
-        if outer in around:
-            below = around[around.index(outer) - 1]
-            return isinstance(outer, ast.If) and (inner in outer.body) != (below in outer.body)
-        inner = outer
-    return False
+    return places.are_branches(context, one.node, other.node)
 
 
 def _is_in_branch(context: Context, first: ast.stmt, second: ast.stmt) -> bool:

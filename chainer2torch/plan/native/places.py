@@ -59,6 +59,18 @@ def is_reached_through(context: Context, node: ast.AST, statement: ast.stmt) -> 
     return bool(inside) and suite.index(statement) < suite.index(inside[0])
 
 
+def are_branches(context: Context, one: ast.AST, other: ast.AST) -> bool:
+    """Whether two nodes of a file stand in the two branches of one ``if``, so that a run comes to one of them."""
+    around = list(context.source.ancestors(other))
+    inner = one
+    for outer in context.source.ancestors(one):
+        if outer in around:
+            below = around[around.index(outer) - 1]
+            return isinstance(outer, ast.If) and (inner in outer.body) != (below in outer.body)
+        inner = outer
+    return False
+
+
 def between(context: Context, first: ast.stmt, second: ast.stmt) -> Iterator[ast.AST]:
     """The nodes of the function that stand behind one statement and before another."""
     start, end = context.source.span(first)[1], context.source.start(second)
@@ -140,6 +152,7 @@ def _root(node: ast.AST) -> str:
 
 __all__ = [
     "always_follows",
+    "are_branches",
     "between",
     "binding_of",
     "function_of",

@@ -8,7 +8,7 @@ from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import holds_ints
-from chainer2torch.plan.native import extensions, own_extensions, own_updaters
+from chainer2torch.plan.native import extensions, own_extensions, own_updaters, shifts
 from chainer2torch.plan.native.calls import bound_call, bound_extend
 from chainer2torch.plan.native.evaluators import evaluator_of
 from chainer2torch.plan.native.lending import wrapped_by
@@ -80,6 +80,9 @@ def _extended(objects: Objects, use: Use) -> str:
     trigger = bound.get("trigger")
     if trigger is not None and not _is_trigger(objects, context, trigger):
         return "a trigger that is not known"
+    if shifts.is_shift(context, bound["extension"]):
+        found = shifts.shift_of(objects, use)
+        return found if isinstance(found, str) else ""
     return _extension(objects, context, use.inst, bound["extension"])
 
 

@@ -23,6 +23,7 @@ from chainer2torch.plan.native import (
     own_extensions,
     own_updaters,
     places,
+    shifts,
 )
 from chainer2torch.plan.native.batches import call_of, renamed, target_of
 from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
@@ -123,6 +124,7 @@ def _opened(context: Context, decisions: Decisions, group: managers.Group) -> No
 def _left_out(objects: Objects, context: Context, decisions: Decisions, use: Use) -> None:
     """What a Trainer that keeps its form is extended with for nothing: a graph that PyTorch does not draw."""
     if objects.concern(use.inst) is TRAINERS and use.member == "extend" and use.call is not None:
+        shifts.emit(objects, use, decisions)
         extension = (bound_extend(use.call) or {}).get("extension")
         found = extensions.form_of(context, extension) if isinstance(extension, ast.Call) else None
         if found is not None and found[1].gone and isinstance(context.source.parents[use.call], ast.Expr):
@@ -298,14 +300,22 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
         return Iteration("CALL.update()", "LOADER", updater=True), codes
     lines = _STEP
     if step.packed or step.named:
-        batch = "native.to_device(DEVICE, BATCH)" if step.device.name else "BATCH"
-        called = f"CALLEE(**{batch})" if step.named else f"native.call_with_parts(CALLEE, {batch})"
-        lines = lines.replace("CALL", called)
+        lines = lines.replace("CALL", _called_with(step))
         codes |= {"CALLEE": Operand(code=step.loss), "DEVICE": Operand(code=step.device.name)}
     if step.conversion is not None:
         lines = lines.replace("CALL", step.conversion.call("BATCH"))
         codes |= step.conversion.operands(step.loss)
     return Iteration(lines, "LOADER", target_of(step.parts), taken=taken | _roots(step)), codes
+
+
+def _called_with(step: Step) -> str:
+    """The call with a batch of which nobody knows how many parts it has."""
+    moved = bool(step.device.name)
+    if step.named:
+        return "CALLEE(**{key: x.to(DEVICE) for key, x in BATCH.items()})" if moved else "CALLEE(**BATCH)"
+    if step.several:
+        return "CALLEE(*[x.to(DEVICE) for x in BATCH])" if moved else "CALLEE(*BATCH)"
+    return f"native.call_with_parts(CALLEE, {'native.to_device(DEVICE, BATCH)' if moved else 'BATCH'})"
 
 
 def _roots(step: Step) -> frozenset[str]:
@@ -324,6 +334,8 @@ def _used(objects: Objects, context: Context, decisions: Decisions, use: Use) ->
         return
     if use.member == "extend" and use.call is not None:
         extension = (bound_extend(use.call) or {}).get("extension")
+        if shifts.emit(objects, use, decisions):
+            return
         if isinstance(extension, ast.Call) and extensions.form_of(context, extension) is not None:
             extensions.emit(context, decisions, extension, *_optimizer(objects, use))
     elif use.member == "updater" and updater_member(use):

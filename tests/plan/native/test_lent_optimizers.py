@@ -43,12 +43,22 @@ def train(model):
 STANDARD = "StandardUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer)"
 PARALLEL = "ParallelUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer, devices={'main': -1})"
 SHIFTS = [
-    ("SGD(lr=0.1)", "lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9), trigger=(2, 'iteration'))"),
-    ("Adam(0.05)", "alpha", "trainer.extend(extensions.LinearShift('alpha', (0.05, 0.01), (2, 9)))"),
     ("Adam(0.05)", "eps", "trainer.extend(extensions.ExponentialShift('eps', 3.0, init=1e-3, optimizer=optimizer))"),
     ("Adam(0.05)", "beta1", "trainer.extend(extensions.ExponentialShift('beta1', 0.95), trigger=(1, 'iteration'))"),
-    ("RMSprop(0.01)", "alpha", "trainer.extend(extensions.StepShift('alpha', 0.9, 3), trigger=(1, 'iteration'))"),
+    ("RMSprop(0.01)", "alpha", "trainer.extend(extensions.ExponentialShift('alpha', 0.9), trigger=(1, 'iteration'))"),
+    ("SGD(0.1)", "lr", "trainer.extend(extensions.ExponentialShift('lr', 0.5, target=0.02), trigger=(1, 'iteration'))"),
 ]
+SCHEDULERS = {
+    "SGD(lr=0.1)": ("lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9), trigger=(2, 'iteration'))", 1),
+    "MomentumSGD(0.05)": ("lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9, init=0.1))", 1),
+    "Adam(0.05)": ("alpha", "trainer.extend(extensions.LinearShift('alpha', (0.04, 0.01), (2, 9)))", 1),
+    "RMSprop(0.02)": (
+        "lr",
+        """trainer.extend(extensions.ExponentialShift('lr', 2, optimizer=optimizer), trigger=(3, 'iteration'))
+    trainer.extend(extensions.ExponentialShift('lr', 0.5), trigger=(5, 'iteration'))""",
+        2,
+    ),
+}
 
 
 @pytest.mark.parametrize(("make", "rate", "extend"), SHIFTS)
@@ -57,6 +67,29 @@ def test_shifts_of_a_trainer_that_keeps_its_form(make, rate, extend, updater):
     hook = "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.5))"
     code = check(TRAINER.format(make=make, rate=rate, extend=extend, updater=updater, hook=hook), rtol=1e-3)
     assert "Late" not in code and "optimizer.target = loss" in code and ".parameters()" in code
+    assert "compat.ExponentialShift" in code
+
+
+@pytest.mark.parametrize("make", SCHEDULERS)
+@pytest.mark.parametrize("updater", [STANDARD, PARALLEL])
+def test_shifts_of_a_rate_are_schedulers_whatever_becomes_of_the_trainer(make, updater):
+    rate, extend, count = SCHEDULERS[make]
+    code = check(TRAINER.format(make=make, rate=rate, extend=extend, updater=updater, hook="pass"), rtol=1e-3)
+    assert "Shift" not in code and code.count("LRScheduler(") == count
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "optimizer.lr = 0.2",
+        "setattr(optimizer, 'lr', 0.2)",
+        "trainer.extend(extensions.ExponentialShift('lr', 0.8, init=0.3))",
+    ],
+)
+def test_a_rate_that_something_else_changes_is_shifted_as_in_chainer(more):
+    extend = f"trainer.extend(extensions.ExponentialShift('lr', 0.9))\n    {more}"
+    code = check(TRAINER.format(make="SGD(0.1)", rate="lr", extend=extend, updater=STANDARD, hook="pass"), rtol=1e-3)
+    assert "compat.ExponentialShift('lr', 0.9)" in code and "LambdaLR(" not in code
 
 
 def test_the_corrected_rate_of_adam():
