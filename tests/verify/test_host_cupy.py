@@ -22,6 +22,15 @@ def test_all_else_raises_where_it_is_used():
         zeros(3)
 
 
+def test_numpy_computes_where_models_are_compared():
+    cupy = host_cupy.module("cupy")
+    cupy._computes_ = True
+    assert cupy.zeros is np.zeros and not isinstance(np.ones(1), cupy.core.core.ndarray)
+    with cupy.cuda.Device(0) as device, pytest.raises(RuntimeError, match="cupy.random.normal is needed here"):
+        device.use()
+        cupy.random.normal()
+
+
 def test_it_is_imported_behind_chainer():
     lines = [
         "import sys",
