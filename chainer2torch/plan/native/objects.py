@@ -134,13 +134,14 @@ class Objects:
         return self._concerns[kind.cls]
 
     def of(self, kind: Kind) -> list[Inst]:
-        """The training objects among the options of a kind."""
-        return [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
+        """The training objects among the options of a kind; for one of several of a class each of them."""
+        found = [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
+        return [one for k in found for one in ([Inst(k.cls, site) for site in k.sites] if k.sites else [k])]
 
     def is_native(self, kind: Kind) -> bool:
         """Whether a value is a training object that becomes native (or None), whichever of its kinds it is."""
         found = self.of(kind)
-        others = [k for k in options(kind) if k != NONE and k not in found]
+        others = [k for k in options(kind) if k != NONE and self.concern(k) is None]
         return bool(found) and not others and not any(self.reason(k) for k in found)
 
     def reason(self, inst: Inst) -> str:

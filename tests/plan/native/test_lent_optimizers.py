@@ -137,17 +137,20 @@ def test_methods_of_version_1_change_the_gradients_at_once():
     assert "compat.decay_weights(optimizer.param_groups[0]['params'], 0.1)" in code
 
 
-def test_two_of_one_class_in_one_variable_stay_together():
-    text = LOOP.replace(
-        "optimizer = optimizers.{make}",
-        """optimizer = optimizers.Adam(0.05)
+TWO_ADAMS = """optimizer = optimizers.{make}
     if model is None:
         optimizer = optimizers.Adam(0.01)
     elif isinstance(model, str):
-        optimizer = optimizers.SGD(0.1)""",
-    )
-    code = check(text.format(before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
-    assert "Late" not in code and "optimizer.param_groups[0]['params'] = list(model.parameters())" in code
+        optimizer = optimizers.SGD(0.1)"""
+
+
+def test_one_of_several_of_a_class_is_made_with_its_model():
+    text = LOOP.replace("optimizer = optimizers.{make}", TWO_ADAMS)
+    text = text.replace("setup(model)", "setup(model)\n    if model is not None:\n        optimizer.add_hook(HOOK)")
+    text = text.replace("HOOK", "chainer.optimizer_hooks.GradientClipping(0.1)")
+    code = check(text.format(make="Adam(0.05)", before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
+    assert "Late" not in code and "'params'" not in code
+    assert all(f"Adam(model.parameters(), lr={rate})" in code for rate in (0.05, 0.01))
 
 
 DISPLAYED = """
