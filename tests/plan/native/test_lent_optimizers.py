@@ -153,6 +153,16 @@ def test_one_of_several_of_a_class_is_made_with_its_model():
     assert all(f"Adam(model.parameters(), lr={rate})" in code for rate in (0.05, 0.01))
 
 
+def test_two_of_a_class_are_one_by_one_only_where_all_that_is_done_is_done_with_both():
+    made = """by_name = {{'a': optimizers.Adam(0.1), 'b': optimizers.Adam(0.01)}}
+    by_name['a'].setup(model.l1)
+    by_name['b'].setup(model.l2)"""
+    text = LOOP.replace("optimizer = optimizers.{make}\n    optimizer.setup(model)", made)
+    text = text.replace("optimizer.update()", "for each in by_name.values(): each.update()")
+    code = check(text.format(before="pass"), rtol=1e-3)
+    assert "compat.Adam(model.l2.parameters(), lr=0.01)" in code and "each.step()" in code
+
+
 DISPLAYED = """
 from chainer import training
 
