@@ -32,6 +32,7 @@ _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
 _FLAGS = re.compile(r"^(train|test|is_\w+|use_\w+)$")
+_RATES = re.compile(r"ratio$|(^|_)rate$|temperature$")
 _SEQUENCES = re.compile(r"s$|seq|sent|word|token|hx")
 _LENGTHS = (4, 6, 4)
 
@@ -178,6 +179,8 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
                 if array is not None
                 else False
                 if _FLAGS.search(name)
+                else 0.5
+                if _RATES.search(name)
                 else label
                 if _LABELS.search(name) and len(known) > 1
                 else other
