@@ -38,7 +38,9 @@ def _drawn_from_one_seed() -> None:
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(1)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(1)
+        torch = sys.modules["torch"]
+        # `torch.manual_seed` formats the stack for each kind of device that has not been used: longer than most tests
+        (torch if torch.cuda.is_available() else torch.default_generator).manual_seed(1)
 
 
 @pytest.fixture(autouse=True)

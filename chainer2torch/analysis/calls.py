@@ -6,8 +6,8 @@ import ast
 
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import data, sequences
-from chainer2torch.analysis.narrowing import of_rank
-from chainer2torch.analysis.models.demands import rank_demanded
+from chainer2torch.analysis.narrowing import of_rank, with_rank
+from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken
@@ -68,9 +68,12 @@ class Calls(LibraryCalls):
                 results.append(self.call(option, given, keywords, node, rest))
             else:
                 results.append(self.call(option, args, keywords, node, UNKNOWN if starred else None))
-        demanded = rank_demanded(callee) if node.args and isinstance(node.args[0], ast.Name) else None
+        demanded = rank_demanded(callee, node, self.makers.get) if node.args else None
         if demanded is not None:  # from here on: another would have raised
-            self.scopes[0].update(of_rank(node.args[0], demanded, self.scopes[0].get))
+            if isinstance(node.args[0], ast.Name):
+                self.scopes[0].update(of_rank(node.args[0], demanded, self.scopes[0].get))
+            if keeps_rank(callee):
+                results = [with_rank(kind, demanded) for kind in results]
         return join_all(results)
 
     def _await_arguments(self, callee: Kind, args: list[Kind], node: ast.Call) -> None:

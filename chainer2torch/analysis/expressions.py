@@ -161,14 +161,9 @@ class Expressions(Interpreter):
 
     def _expr_Compare(self, node: ast.Compare) -> Kind:
         kinds = [self.expr(node.left), *(self.expr(c) for c in node.comparators)]
-        for kind in kinds:
-            if isinstance(kind, (Tensor, HostArray)) and not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In)):
-                other = kinds[1] if kind is kinds[0] else kinds[0]
-                result = array_operators.broadcast(kind, other)
-                if isinstance(result, Tensor):  # Variables cannot be compared: these are arrays
-                    return Tensor(result.rank, "bool", array=True)
-                return HostArray(result.rank, "bool") if isinstance(result, HostArray) else UNKNOWN
-        return Scalar("bool")
+        if len(kinds) > 2 or isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            return Scalar("bool")  # a chain asks each of its parts for one answer
+        return join_all([array_operators.compared(a, b) for a in options(kinds[0]) for b in options(kinds[1])])
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)

@@ -35,8 +35,8 @@ def fold(op: ast.operator, a: Const, b: Const) -> Kind:
     if operation is not None and isinstance(a.value, numbers) and isinstance(b.value, numbers):
         try:
             return Const(operation(a.value, b.value))
-        except (ZeroDivisionError, OverflowError):
-            return UNKNOWN
+        except (ZeroDivisionError, OverflowError):  # another value will stand there when it runs
+            return Scalar("float" if isinstance(op, ast.Div) or float in (type(a.value), type(b.value)) else "int")
     if isinstance(a.value, str):
         return Scalar("str")
     return UNKNOWN

@@ -113,16 +113,18 @@ def whole(node: ast.expr) -> ast.expr:
 def of_rank(node: ast.expr, rank: int, kind_of: KindOfName) -> Told:
     """What it says of a name that its value has so many axes: only arrays and tensors are looked at."""
 
-    def change(kind: Kind) -> Kind:
-        kept = [
-            dataclasses.replace(k, rank=rank)
-            for k in options(kind)
-            if isinstance(k, (Tensor, HostArray)) and k.rank in (None, rank)
-        ]
-        others = [k for k in options(kind) if not isinstance(k, (Tensor, HostArray))]
-        return join_all([*kept, *others]) if kept else kind
+    return _changed(node, kind_of, lambda kind: with_rank(kind, rank))
 
-    return _changed(node, kind_of, change)
+
+def with_rank(kind: Kind, rank: int) -> Kind:
+    """The kind of a value whose arrays and tensors have so many axes."""
+    kept = [
+        dataclasses.replace(k, rank=rank)
+        for k in options(kind)
+        if isinstance(k, (Tensor, HostArray)) and k.rank in (None, rank)
+    ]
+    others = [k for k in options(kind) if not isinstance(k, (Tensor, HostArray))]
+    return join_all([*kept, *others]) if kept else kind
 
 
 def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind_of: KindOfName) -> Told:

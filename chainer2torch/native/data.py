@@ -19,20 +19,20 @@ class Batches:
     The last batch of an epoch may be short. Source: chainer.iterators.SerialIterator.
     """
 
+    _batches: Any
+
     def __init__(
         self,
         loader: DataLoader[Any],
         repeat: bool = True,  # where: repeat=
     ) -> None:
-        self.loader = loader
-        self.dataset: Any = loader.dataset  # where: .dataset
+        self.loader: Any = loader
         self.repeat = repeat  # where: repeat=
         self.reset()
 
     def reset(self) -> None:
-        self.epoch, self.is_new_epoch, self._drawn = 0, False, 0
+        self._drawn, self._batches = 0, None
         self.previous_epoch_detail: float | None = None  # where: previous_epoch_detail
-        self._batches: Any = None
 
     def __len__(self) -> int:  # where: Evaluator, iters_per_epoch, max_epochs
         return len(self.loader)
@@ -42,31 +42,31 @@ class Batches:
 
     def __next__(self) -> Any:
         self.previous_epoch_detail = self.epoch_detail  # where: previous_epoch_detail
-        if self.epoch and not self.repeat:  # where: repeat=
+        if self.is_new_epoch and not self.repeat:  # where: repeat=
             raise StopIteration
-        if self._batches is None:
-            self._batches = itertools.islice(self.loader, self._drawn, None)
+        if self._batches is None or self._inside == 0:
+            self._batches = itertools.islice(self.loader, self._inside, None)
         batch = next(self._batches)
-        self._drawn = (self._drawn + 1) % len(self.loader)
-        self.is_new_epoch = self._drawn == 0
-        if self.is_new_epoch:
-            self.epoch, self._batches = self.epoch + 1, None
+        self._drawn += 1
         return batch
 
     next = __next__  # where: next
+    epoch = property(lambda self: self._drawn // len(self.loader))  # where: epoch
+    is_new_epoch = property(lambda self: self._drawn > 0 == self._inside)  # where: is_new_epoch
+    dataset = property(lambda self: self.loader.dataset)  # where: .dataset
     batch_size = property(lambda self: self.loader.batch_size)  # where: .batch_size
-    current_position = property(lambda self: self._drawn * self.loader.batch_size)  # where: current_position
+    current_position = property(lambda self: self._inside * self.loader.batch_size)  # where: current_position
+    _inside = property(lambda self: self._drawn % len(self.loader))
 
     @property
     def epoch_detail(self) -> float:
-        dataset: Any = self.loader.dataset
-        return float(self.epoch + self._drawn * (self.loader.batch_size or 0) / len(dataset))
+        return float(self.epoch + self._inside * self.loader.batch_size / len(self.loader.dataset))
 
     def finalize(self) -> None:
         self._batches = None
 
     def state_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("loader", "dataset", "_batches")}
+        return {name: value for name, value in vars(self).items() if name not in ("loader", "_batches")}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _batches=None)

@@ -11,7 +11,9 @@ import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.modules.conv import _ConvNd
-from torch.nn.parameter import is_lazy
+from torch.nn.parameter import UninitializedParameter, is_lazy
+
+from chainer2torch.native.devices import torch_dtype
 
 _Model = TypeVar("_Model", bound=nn.Module)
 _LAYERS = (nn.Linear, nn.Bilinear, _ConvNd, nn.RNNBase, nn.RNNCellBase)
@@ -101,12 +103,30 @@ def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], 
     return value if callable(value) else Constant(value)
 
 
-def parameter(values: Any, shape: Any) -> nn.Parameter:
-    """A parameter of a shape with its first values: an initializer, a number or an array. Source: chainer.Parameter."""
+@torch.no_grad()
+def parameter(values: Any = None, shape: Any = None) -> Any:
+    """A parameter with its first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
+
+    Without a shape it has that of the array, or waits for initialize_parameter.
+    """
+    if shape is None and isinstance(values, (np.ndarray, torch.Tensor)):
+        return nn.Parameter(torch.as_tensor(values))
+    if not callable(values):
+        values = functools.partial(torch.Tensor.copy_, other=torch.as_tensor(math.nan if values is None else values))
+    if shape is None:  # where: initialize_parameter, copydata, initialize
+        waiting: Any = UninitializedParameter()
+        waiting.initializer = values
+        return waiting
     param = nn.Parameter(torch.empty(shape))
-    with torch.no_grad():
-        if callable(values):
-            values(param)
-        else:
-            param.copy_(torch.as_tensor(values))
+    if getattr(values, "dtype", None) is not None:  # where: dtype
+        param.data = param.data.to(torch_dtype(values.dtype))
+    values(param)
+    param.initializer = values  # type: ignore[attr-defined]  # where: copy_link, repeat_link
     return param
+
+
+def initialize_parameter(param: Any, shape: Any) -> None:
+    """Gives a parameter that waits for it a shape, and its first values. Source: chainer.Parameter.initialize."""
+    made = parameter(param.initializer, shape)
+    param.materialize(made.shape, dtype=made.dtype)
+    param.data.copy_(made)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import time
 from typing import Any
 
 from pytorch_pfn_extras.training import ExtensionsManager
 from pytorch_pfn_extras.training.extensions import observe_value
 from pytorch_pfn_extras.training.trigger import get_trigger
 
-from chainer2torch.native.training import current_rate, observe_parts, start_clock
+from chainer2torch.native.training import current_rate, observe_parts
 
 
 class _Epochs:
@@ -26,9 +27,6 @@ class _Epochs:
 
     def __rmod__(self, iteration: int) -> bool:
         return self.before // self.period == self.now // self.period
-
-    def go_to(self, now: float) -> None:
-        self.before, self.now = self.now, now
 
     def state_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -70,13 +68,13 @@ class Trainer(ExtensionsManager):
         return getattr(extension, "_ext", extension)
 
     def run(self) -> None:
-        start_clock(self)
+        epochs, self._start_time = self._iters_per_epoch, time.perf_counter()
         for entry in self._extensions.values():  # where: call_before_training
             entry.call_before_training &= self.updater.iteration == 0
         while not self.stop_trigger:
             with self.run_iteration():
                 self.updater.update()
-                self._iters_per_epoch.go_to(self.updater.epoch_detail)
+                epochs.before, epochs.now = epochs.now, self.updater.epoch_detail
         self.updater.finalize()  # where: finalize
 
     def _finalize_extensions(self) -> None:  # where: finalize, finalizer

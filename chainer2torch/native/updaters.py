@@ -115,20 +115,26 @@ class Updater(BatchUpdater):
     """
 
     iteration = 0
+    update_core: Any
 
-    def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
+    def __init__(  # where: DataLoader
+        self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
+    ):
         super().__init__(iterator, optimizer, converter, device)
-        for name, each in self._iterators.items():  # where: DataLoader
+        for name, each in self._iterators.items():
             self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
 
     def update(self) -> None:
         self.update_core()
         self.iteration += 1
 
-    def __getattr__(self, name: str) -> Any:
-        if "epoch" not in name:
-            raise AttributeError(name)
-        return getattr(self._iterators["main"], name)
+    epoch = property(lambda self: self._iterators["main"].epoch)  # where: epoch
+    is_new_epoch = property(lambda self: self._iterators["main"].is_new_epoch)  # where: is_new_epoch
+    epoch_detail = property(lambda self: self._iterators["main"].epoch_detail)  # where: epoch_detail
+
+    @property
+    def previous_epoch_detail(self) -> Any:
+        return self._iterators["main"].previous_epoch_detail
 
     def finalize(self) -> None:
         for iterator in self._iterators.values():

@@ -189,8 +189,19 @@ def load_rules(
 
     With ``strict=False`` rows that are not well formed are left out instead of raising :class:`RulesError`. With
     ``lazy`` the shipped rows, which our tests have checked, are each read when they are first asked for. With the
-    ``style`` "native" the tables in ``native/`` stand over the others.
+    ``style`` "native" the tables in ``native/`` stand over the others. The shipped tables by themselves, which do not
+    change, are read once in a process.
     """
+    folders = tuple(map(Path, extra_dirs))
+    return _loaded(folders, strict, lazy, style) if folders else _shipped(strict, lazy, style)
+
+
+@functools.cache
+def _shipped(strict: bool, lazy: bool, style: str) -> Rules:
+    return _loaded((), strict, lazy, style)
+
+
+def _loaded(extra_dirs: tuple[Path, ...], strict: bool, lazy: bool, style: str) -> Rules:
     rows: dict[str, Row | Later[Row]] = {}
     packs: dict[str, dict[str, Row | Later[Row]]] = {}
     libraries: dict[str, Library] = {}
@@ -201,7 +212,7 @@ def load_rules(
     problems: list[str] = []
     aliases: dict[str, str] = {}
     shipped = rules_dir()
-    for directory in (shipped, *map(Path, extra_dirs)):
+    for directory in (shipped, *extra_dirs):
         if not Path(directory).is_dir():
             raise RulesError(f"{directory}: no such directory of rule tables")
         seen: dict[str, str] = {}

@@ -198,3 +198,36 @@ def test_a_function_of_numpys_that_is_mapped_gets_arrays():
     theirs, numbers = original["Net"]()(chainer.Variable(x))
     ours, our_numbers = migrated["Net"]()(torch.from_numpy(x))
     assert theirs.tolist() == ours.tolist() == [1, 3] and numbers == our_numbers
+
+
+def test_averages_that_begin_at_nothing_are_written_out_as_numbers(capsys):
+    from tests.support.both_sides import both as both_sides
+
+    both_sides("""
+        class Meter(object):
+            def __init__(self):
+                self.sum = 0
+                self.count = 0
+
+            def update(self, value, n=1):
+                self.sum += value * n
+                self.count += n
+
+            @property
+            def average(self):
+                return self.sum / self.count
+
+        def halved(loss, known):
+            print(loss.data * 2, 1 - loss.data / 4)
+            right = loss.data == known
+            print('%s of %s' % ((right * (known == 1)).sum(), 1))
+
+        meter, given = Meter(), [F.mean, halved]
+        loss = given[0](chainer.Variable(np.arange(3, dtype='f')))
+        meter.update(loss.data, 2)
+        meter.update(loss.data * 2)
+        print('%s' % meter.average, meter.average)
+        given[1](loss, loss.data)
+        """)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6 and lines[:3] == lines[3:], lines

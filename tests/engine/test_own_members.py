@@ -58,3 +58,29 @@ def test_a_layer_of_an_own_class():
     )
     assert not _manual({"net.py": text.replace("{name}", "mixed")})
     assert _manual({"net.py": text.replace("{name}", "mixd")})
+
+
+def test_a_method_that_takes_other_arguments_than_chainers_is_the_users():
+    """``self['b1'].disable_update(True, bn=False)``: no link of Chainer's takes these."""
+    text = HEAD + (
+        "class Part(chainer.Chain):\n    def disable_update(self, conv, bn):\n        pass\n\n\n"
+        "class Net(chainer.Chain):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.add_link('b1', Part())\n\n"
+        "    def freeze(self, i):\n        self['b{}'.format(i)].disable_update(True, bn=False)\n"
+    )
+    assert not _manual({"net.py": text})
+    assert _manual({"net.py": text.replace("def disable_update", "def freeze")}) == {"chainer.Link.disable_update"}
+
+
+def test_a_part_that_is_known_as_a_link_may_have_its_own_way():
+    """``for link in self.children(): link.cleargrads()`` reaches the method that a Chain of the project has."""
+    text = HEAD + (
+        "class Part(chainer.Chain):\n    def cleargrads(self):\n        self.cleared = True\n\n\n"
+        "class Net(chainer.Chain):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.add_link('b1', Part())\n\n"
+        "    def clear(self):\n        for link in self.children():\n            link.cleargrads()\n"
+    )
+    code = migrate_sources({"net.py": text})["net.py"].code
+    assert "link.zero_grad()" not in code and "cleargrads" in code
+    other = text.replace("def cleargrads", "def clear_it")
+    assert "link.zero_grad()" in migrate_sources({"net.py": other})["net.py"].code

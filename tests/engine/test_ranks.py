@@ -44,6 +44,11 @@ F.separate(y)[0]
 F.separate(z, axis=1)[-1]
 F.split_axis(y, 2, axis=2)[0]
 F.split_axis(y, (1,), 1)[1]
+F.max_pooling_nd(unknown(z), (1, 2))
+F.average_pooling_nd(unknown(y), 2, stride=(2,))
+F.resize_images(unknown(z), (2, 2))
+L.ConvolutionND(2, 3, 4, 2)(unknown(z))
+L.DeconvolutionND(ndim=1, in_channels=3, out_channels=2, ksize=2)(unknown(y))
 F.squeeze(F.sum(y, axis=1, keepdims=True), axis=1)
 F.squeeze(F.sum(y, axis=(0, 1), keepdims=True), axis=(0, 1))
 F.expand_dims(x, 1)
@@ -309,3 +314,31 @@ def test_what_depends_on_values_stays_open(kind_of, expression):
     assert len({np.ndim(getattr(value, "array", value)) for value in values}) == 2
     assert not isinstance(found, (Tensor, HostArray)) or found.rank is None
     assert not isinstance(found, (Scalar, Lst, Tup))
+
+
+REFUSED = """
+F.depth2space(unknown(y), 1)
+F.depthwise_convolution_2d(unknown(y), np.ones((1, 3, 1, 1), 'f'))
+F.dilated_convolution_2d(unknown(y), np.ones((1, 3, 1, 1), 'f'))
+F.im2col(unknown(y), 1)
+F.resize_images(unknown(y), (1, 1))
+F.shift(unknown(y))
+F.space2depth(unknown(y), 1)
+F.spatial_pyramid_pooling_2d(unknown(y), 1)
+F.spatial_transformer_sampler(unknown(y), np.zeros((2, 2, 1, 1), 'f'))
+F.upsampling_2d(unknown(y), np.zeros((2, 3, 1, 1), 'i'), 1)
+F.max_pooling_nd(unknown(y), (1, 1))
+F.average_pooling_nd(unknown(y), 1, stride=(1, 1))
+L.ConvolutionND(2, 3, 4, 1)(unknown(y))
+L.DeconvolutionND(2, 3, 4, 1)(unknown(y))
+L.DeformableConvolution2D(3, 4, 1)(unknown(y))
+L.Inception(3, 1, 1, 1, 1, 1, 1)(unknown(y))
+L.LocalConvolution2D(3, 4, (4, 4), 1)(unknown(y))
+L.MLPConvolution2D(3, (4,), 1)(unknown(y))
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_an_input_of_another_rank_is_refused(expression):
+    with pytest.raises((chainer.utils.type_check.InvalidType, ValueError, AssertionError, IndexError)):
+        _run(expression)

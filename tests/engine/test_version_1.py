@@ -586,3 +586,37 @@ def test_a_list_that_is_called_forward() -> None:
     x = torch.ones(2, 3)
     assert namespace["Net"]()(x).shape == namespace["Wider"]()(x).shape == (2, 3)
     assert "def __call__(self, x, train=True):" in code
+
+
+_WITHOUT_TEST = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.training import extensions
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(fc=L.Linear(2, 3), bn=L.BatchNormalization(3))
+
+    def __call__(self, x, train=True):
+        return self.bn(F.dropout(self.fc(x), 0.5, train))
+
+
+def extend(trainer, it, net):
+    trainer.extend(extensions.EVALUATOR(it, net))
+"""
+
+
+@pytest.mark.parametrize("evaluator", [True, False])
+def test_a_batch_normalization_without_test_takes_its_batch_in_an_evaluation_too(evaluator: bool) -> None:
+    source = _WITHOUT_TEST.replace("EVALUATOR", "Evaluator" if evaluator else "snapshot_of")
+    result = migrate_source(source, options=Options(style="native", chainer_version=1))
+    assert ("self.bn.train()(" in result.code) is evaluator, result.code
+    if evaluator:
+        ours: dict[str, Any] = {}
+        exec(result.code.replace("import chainer_compat as compat", "").split("def extend")[0], ours)
+        net = ours["Net"]().eval()
+        y = net(inputs := torch.rand(4, 2), False)
+        x = net.fc(inputs)
+        torch.testing.assert_close(y, (x - x.mean(0)) / x.var(0, correction=0).add(2e-5).sqrt())

@@ -20,23 +20,7 @@ from chainer import iterators, optimizers, training
 from chainer.dataset import concat_examples
 
 """
-_SMOOTH = ("tanh", "sigmoid", "softplus", "elu", "relu", "leaky_relu", "arctan", "sin", "softsign", "hard_sigmoid")
-_OPTIMIZERS = (
-    "optimizers.SGD(0.05)",
-    "optimizers.SGD(lr=0.1)",
-    "optimizers.MomentumSGD(lr=0.02, momentum=0.8)",
-    "optimizers.Adam(0.01)",
-    "optimizers.Adam(alpha=0.01, beta1=0.8)",
-    "optimizers.AdaGrad(0.02)",
-    "optimizers.RMSprop(0.01, alpha=0.9)",
-    "optimizers.AdaDelta()",
-    "optimizers.NesterovAG(0.02)",
-)
-_HOOKS = (
-    "chainer.optimizer.WeightDecay(0.01)",
-    "chainer.optimizer_hooks.GradientClipping(0.7)",
-    "chainer.optimizer.GradientHardClipping(-0.2, 0.3)",
-)
+_SMOOTH = ("tanh", "sigmoid", "softplus", "elu", "relu", "leaky_relu", "arctan", "sin", "erf", "hard_sigmoid")
 N = 6
 
 
@@ -96,7 +80,7 @@ class Program:
         last = self.link(f"L.Linear({self.value.sizes[0]}, {self.classes})")
         self.last = last
         self.say(f"return self.{last}(h)")
-        return HEAD + self.model() + self.training()
+        return HEAD + loops.FUNCTIONS + self.model() + self.training()
 
     def step(self) -> None:
         """One more operation on ``h``."""
@@ -158,6 +142,8 @@ class Program:
                     f"h = F.cumsum(h, axis={axis})",
                     "h = F.flip(h, axis=1)",
                     "h = F.dropout(h, ratio=0.0)",
+                    "h = bell(h, 0.5)",
+                    "h = bell(h, h.array.mean())",
                     "with chainer.no_backprop_mode():\n            g = F.mean(h)\n        h = h + g.array",
                 ]
             )
@@ -215,6 +201,9 @@ class Program:
                     "h = F.dropout(h, 0.0 if chainer.config.train else 0.5)",
                     "def noisy(v):\n            return F.dropout(v, 0.5)\n"
                     "        with chainer.using_config('train', False):\n            h = noisy(h)",
+                    "try:\n            with chainer.using_config('train', False):\n"
+                    "                h = stopped(F.dropout(h, 0.5))\n"
+                    "        except ValueError:\n            h = F.dropout(h, 0.0 if chainer.config.train else 0.9)",
                 ]
             )
         )
@@ -378,7 +367,9 @@ class Program:
             if self.begin == "words"
             else f"rng.rand({', '.join(map(str, [24, *self.shape]))}).astype('f')"
         )
-        hooks = "".join(f"    optimizer.add_hook({hook})\n" for hook in draw.sample(_HOOKS, draw.choice([0, 0, 1, 2])))
+        hooks = "".join(
+            f"    optimizer.add_hook({hook})\n" for hook in draw.sample(loops.HOOKS, draw.choice([0, 0, 1, 2]))
+        )
         loss, target = draw.choice(
             [
                 ("F.softmax_cross_entropy({y}, t)", f"rng.randint(0, {self.classes}, 24).astype('i')"),
@@ -388,15 +379,19 @@ class Program:
                 ("F.sigmoid_cross_entropy({y}, t)", f"rng.randint(0, 2, (24, {self.classes})).astype('i')"),
             ]
         )
-        loop = draw.choice([loops.PLAIN, loops.UPDATE, loops.ITERATOR, loops.PERMUTED, loops.SUMMED])
+        loop = draw.choice(loops.LOOPS)
+        if loop is loops.SHAKEN and any("dropout" in line for line in self.lines):
+            loop = loops.PLAIN  # masks come from NumPy's generator on one side only
         if loop is loops.SUMMED and "softmax" in loss and draw.random() < 0.5:
             loop = loops.PADDED + loop
         text = "def train():\n    rng = np.random.RandomState(3)\n    model = Net()\n    begin(model)\n"
         # Signs that cancel: what is left of a gradient is rounding, by whose size some optimizers divide.
-        fitting = _OPTIMIZERS[:3] if "absolute" in loss else _OPTIMIZERS
+        fitting = loops.OPTIMIZERS[:3] if "absolute" in loss else loops.OPTIMIZERS
         text += f"    xs, ts = {x}, {target}\n    optimizer = {draw.choice(fitting)}\n"
         text += f"    optimizer.setup(model)\n{hooks}"
-        loop = loop.replace("LOSS", loss.replace("{y}", "model(x)")).replace("N", str(N))
+        said = {"LOSS": loss.replace("{y}", "model(x)"), "CLASSES": str(self.classes), "N": str(N)}
+        for word, meant in said.items():
+            loop = loop.replace(word, meant)
         if draw.random() < 0.2 and (rate := _rate(text)):
             loop += loops.SLOWER.replace("RATE", rate) + loop
         text += "    said = []\n" + loop

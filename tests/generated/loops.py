@@ -1,5 +1,68 @@
 """How generated programs train, and what they say in the end."""
 
+OPTIMIZERS = (
+    "optimizers.SGD(0.05)",
+    "optimizers.SGD(lr=0.1)",
+    "optimizers.MomentumSGD(lr=0.02, momentum=0.8)",
+    "optimizers.Adam(0.01)",
+    "optimizers.Adam(alpha=0.01, beta1=0.8)",
+    "optimizers.AdaGrad(0.02)",
+    "optimizers.RMSprop(0.01, alpha=0.9)",
+    "optimizers.AdaDelta()",
+    "optimizers.NesterovAG(0.02)",
+)
+HOOKS = (
+    "chainer.optimizer.WeightDecay(0.01)",
+    "chainer.optimizer_hooks.GradientClipping(0.7)",
+    "chainer.optimizer.GradientHardClipping(-0.2, 0.3)",
+)
+FUNCTIONS = """
+def bell(x, middle, width=2.0):
+    return F.exp(-F.square((x - middle) / width))
+
+
+def soft_largest(values, omega=1.5, axis=1):
+    count = values.shape[axis]
+    return (F.logsumexp(omega * values, axis=axis) - np.log(count)) / omega
+
+
+def stopped(x):
+    if len(x) > 0:
+        raise ValueError(len(x))
+    return x
+
+
+class Meter(object):
+    def __init__(self):
+        self.sum = 0
+        self.count = 0
+
+    def update(self, value, n=1):
+        self.sum += value * n
+        self.count += n
+
+    @property
+    def average(self):
+        return self.sum / self.count
+
+
+class Shaken(chainer.dataset.DatasetMixin):
+    def __init__(self, xs, ts):
+        self.xs, self.ts = xs, ts
+
+    def __len__(self):
+        return len(self.xs)
+
+    def get_example(self, i):
+        x = self.xs[i].copy()
+        if np.random.rand() < 0.5:
+            x = x[..., ::-1]
+        if x.dtype == np.float32:
+            x += np.random.normal(0, 0.01, x.shape).astype('f')
+        return x, self.ts[i]
+
+
+"""
 PLAIN = """    for i in range(0, 24, N):
         x, t = xs[i:i + N], ts[i:i + N]
         model.cleargrads()
@@ -38,6 +101,38 @@ PERMUTED = """    order = rng.permutation(24)
         total += loss.data * len(x.data)
     said.append(float(total) / 24)
 """
+# Two models with an optimizer each.
+CRITIC = """    critic = L.Linear(CLASSES, 1, initialW=0.3)
+    second = optimizers.RMSprop(0.01)
+    second.setup(critic)
+    meter = Meter()
+    for i in range(0, 24, N):
+        x, t = xs[i:i + N], ts[i:i + N]
+        loss = LOSS + 0.1 * F.mean(critic(model(x)))
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        judged = F.mean(F.square(critic(model(x).array) - 1))
+        critic.cleargrads()
+        judged.backward()
+        second.update()
+        meter.update(judged.data, len(x))
+        meter.update(loss.data)
+        said.append(float('%s' % meter.average))
+    said.append(float(abs(critic.W.array).sum()))
+"""
+# Examples that are changed at random.
+SHAKEN = """    np.random.seed(11)
+    iterator = iterators.SerialIterator(Shaken(xs, ts), N, repeat=False, shuffle=False)
+    for batch in iterator:
+        x, t = concat_examples(batch)
+        loss = LOSS
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        said.append(float(loss.array))
+    said.append(float(np.random.rand()))
+"""
 # Losses that a loop adds up; labels of a whole step that are padding.
 SUMMED = """    for i in range(0, 24, N):
         model.cleargrads()
@@ -49,6 +144,7 @@ SUMMED = """    for i in range(0, 24, N):
         optimizer.update()
         said.append(float(loss.array))
 """
+LOOPS = (PLAIN, UPDATE, ITERATOR, PERMUTED, SUMMED, CRITIC, SHAKEN)
 PADDED = """    ts[N // 2:N] = -1
     ts[-1] = -1
 """
@@ -64,6 +160,16 @@ EVALUATION = (
     said += [float(v) for v in y.max(axis=1)]
 """,
     """    said += [float('{:.3f}'.format(float(abs(p.array).sum()))) for _, p in sorted(model.namedparams())][:2]
+""",
+    # functions of the program that get arrays of NumPy
+    """    rest = rng.rand(3, 4).astype('f')
+    said += [float(v) for v in soft_largest(rest).array] + [float(F.sum(bell(rest, rest.mean())).array)]
+    said.append(float(F.sum(soft_largest(model(xs[:4]), 2.0)).array))
+""",
+    """    meter = Meter()
+    for i in range(0, 24, 8):
+        meter.update(soft_largest(model(xs[i:i + 8])).data.mean(), 8)
+    said.append(float('{}'.format(meter.average)))
 """,
     # values as text: what is no number to Python stops at ``float``
     """    total = np.float32(0)

@@ -77,7 +77,7 @@ main(np.zeros((4, 3), 'f'), np.zeros(4, 'i'))
         ("chainer.datasets.TupleDataset(x, t)", "", "for x_batch, t_batch in"),
         ("[{'x': a, 't': b} for a, b in zip(x, t)]", ", label_key='t'", "loss = model(**batch)"),
         ("[{'x': a, 't': b} for a, b in zip(x, t)]", "", "loss = model(**batch)"),
-        ("chainer.datasets.TupleDataset(t, x)", ", label_key=0", ""),
+        ("chainer.datasets.TupleDataset(t, x)", ", label_key=0", "loss = model(*batch)"),
     ],
 )
 def test_only_batches_that_are_tuples_are_taken_apart(data, key, direct):

@@ -22,6 +22,15 @@ def test_all_else_raises_where_it_is_used():
         zeros(3)
 
 
+def test_numpy_computes_where_models_are_compared():
+    cupy = host_cupy.module("cupy")
+    cupy._computes_ = True
+    assert cupy.zeros is np.zeros and not isinstance(np.ones(1), cupy.core.core.ndarray)
+    with cupy.cuda.Device(0) as device, pytest.raises(RuntimeError, match="cupy.random.normal is needed here"):
+        device.use()
+        cupy.random.normal()
+
+
 def test_it_is_imported_behind_chainer():
     lines = [
         "import sys",
@@ -33,3 +42,20 @@ def test_it_is_imported_behind_chainer():
     ]
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
     assert done.stdout.strip() in ("numpy", "cupy") and not done.stderr
+
+
+def test_vision_models_come_without_what_they_would_download(monkeypatch):
+    from chainer.links.model.vision import vgg
+
+    from chainer2torch.native import vision_models
+    from chainer2torch.verify.worker import chainer_legacy, torch_models
+
+    monkeypatch.setattr(vgg, "_retrieve", vgg._retrieve)
+    chainer_legacy.no_downloads()
+    assert vgg._retrieve("weights.npz", "no://where", "the model") == "the model"
+    monkeypatch.setattr(vision_models, "load_vision_weights", vision_models.load_vision_weights)
+    torch_models._no_downloads(vision_models)
+    torch_models._no_downloads(vision_models)
+    vision_models.load_vision_weights(None, "auto", "weights.npz")
+    with pytest.raises(FileNotFoundError):
+        vision_models.load_vision_weights(None, "no_such.npz", "weights.npz")

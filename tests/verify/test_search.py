@@ -84,8 +84,12 @@ for word in words:
 
 INSIDE = """
 import chainer
+import cupy
+from chainer import cuda
 import chainer.functions as F
 import chainer.links as L
+
+xp = cuda.cupy
 
 
 class Sized(chainer.Chain):
@@ -173,6 +177,28 @@ class Two(chainer.Chain):
 
     def encode(self, x):
         return self.fc(x)
+
+
+class Flattens(chainer.Chain):
+    def __init__(self):
+        super().__init__(conv=L.Convolution2D(2, 3, 3))
+        self.add_link('fc', chainer.Sequential(L.Linear(None, 18), F.relu))
+
+    def forward(self, x):
+        return self.conv(F.reshape(self.fc(x), (-1, 2, 3, 3)))
+
+
+class OnGpu(chainer.Chain):
+    def __init__(self, device, adjacency, limit=None):
+        super().__init__(fc=L.Linear(adjacency.shape[0], 4))
+        self.device = device
+        self.limit = float(limit)
+
+    def forward(self, x):
+        if isinstance(x.data, cupy.core.core.ndarray):
+            x = x + 1
+        ones = cuda.to_gpu(xp.ones((x.shape[0], 4), dtype=x.dtype))
+        return F.ReLU()(self.fc(x)) * (ones + self.device)
 """
 
 
@@ -205,6 +231,10 @@ def inside(tmp_path_factory):
         ("Words", "found by trying: Words().best of f32[4,8]"),
         # a method that its parameters have a part in
         ("Two", "found by trying: Two().encode of f32[4,8]"),
+        # what a Linear flattens is a vector
+        ("Flattens", "found by trying: Flattens() of f32[4,8]"),
+        # a program for a GPU alone, an array as an argument, what is None by default and cannot be, names of then
+        ("OnGpu", "found by trying: OnGpu(8, numpy.eye(8, dtype=numpy.float32), limit=8) of f32[4,8]"),
     ],
 )
 def test_what_the_rest_of_the_project_tells(inside, name, note):

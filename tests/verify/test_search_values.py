@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainer2torch.verify.worker import model_text, search_values
+from chainer2torch.verify.worker import model_text, search_areas, search_values
 from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
 
 
@@ -56,8 +56,10 @@ def test_options_grow_by_what_they_lack():
 
 def test_films_and_images_of_other_sizes():
     film = array("float32", (4, 3, 16, 32, 32))
-    sizes = [inputs["x"]["shape"] for inputs, _ in search_values.other_sides({"x": film}, {})]
-    assert [4, 3, 16, 64, 64] in sizes and [4, 3, 16, 224, 224] in sizes
+    sizes = [inputs["x"]["shape"] for inputs, _ in search_areas.other_sides({"x": film}, {})]
+    assert [4, 3, 16, 64, 64] in sizes and [4, 3, 16, 224, 224] in sizes and [4, 3, 64, 64, 64] in sizes
+    quicker = _repaired({"x": film}, {}, RuntimeError("it ran for more than 10 seconds"))
+    assert quicker[0][0]["x"]["shape"] == [4, 3, 16, 16, 16]
 
 
 def test_no_attempt_takes_all_memory():
@@ -76,6 +78,7 @@ def test_names_of_inputs(name, first):
 def test_inputs_begin_with_what_the_layers_take():
     assert next(search_values.sorts(["x", "t"], "vectors")) == [VECTOR, search_values.LABEL]
     assert next(search_values.sorts(["x"], "words")) == [WORDS]
+    assert next(search_values.sorts(["x"], "films")) == [search_values.CUBE]
 
 
 @pytest.mark.parametrize(

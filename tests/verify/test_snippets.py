@@ -28,8 +28,8 @@ def test_call_matrix_of_a_function():
     assert _texts("F.leaky_relu(x, slope=0.1)") == {
         "as written": "F.leaky_relu(x, slope=0.1)",
         "positional": "F.leaky_relu(x, 0.1)",
-        "by keyword": "F.leaky_relu(x=x, slope=0.1)",
         "shuffled keywords": "F.leaky_relu(slope=0.1, x=x)",
+        "defaults left out": "F.leaky_relu(x=x, slope=0.1)",
         "values in variables": "F.leaky_relu(x, slope=slope_)",
     }
 

@@ -217,6 +217,7 @@ def test_attempts_begin_with_what_is_likely():
     ]
     assert inputs({"x": "f32[2,8,32]", "condition": None})[0] == ["f32[2,8,32]", "f32[2,8,32]"]
     assert inputs({"x": "f32[4,3,32,32]", "t": None})[0] == ["f32[4,3,32,32]", "i32[4]<2"]
+    assert inputs({"x": "f32[4,8]", "dropout_ratio": None, "train": None})[0] == ["f32[4,8]", 0.5, False]
     assert len(inputs({"a": None, "t": None})) <= 60
 
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.analysis.kinds import NONE, Const, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tensor,
+    Tup,
+    scalar_type,
+)
 from chainer2torch.analysis.models.shapes import plus
 
 
@@ -25,6 +39,19 @@ def broadcast(a: Kind, b: Kind) -> Kind:
         # a Variable beside an array stays a Variable
         return Tensor(rank, dtype, array=all(t.array for t in tensors))
     return HostArray(rank, dtype)
+
+
+def compared(a: Kind, b: Kind) -> Kind:
+    """The kind of ``a == b`` or ``a < b``: one answer, or an array of them where a side is an array."""
+    if a is BOTTOM or b is BOTTOM:
+        return BOTTOM
+    if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
+        result = broadcast(a, b)
+        if isinstance(result, Tensor):  # Variables cannot be compared: these are arrays
+            return Tensor(result.rank, "bool", array=True)
+        return HostArray(result.rank, "bool") if isinstance(result, HostArray) else UNKNOWN
+    plain = any(k == NONE or scalar_type(k) == "str" for k in (a, b))
+    return UNKNOWN if UNKNOWN in (a, b) and not plain else Scalar("bool")
 
 
 def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref
@@ -18,25 +18,79 @@ _BY_AXES = {3: "1D", 4: "2D", 5: "3D"}
 _LINKS: Mapping[str, int] = {
     **{f"chainer.links.Convolution{name}": rank for rank, name in _BY_AXES.items()},
     **{f"chainer.links.Deconvolution{name}": rank for rank, name in _BY_AXES.items()},
-    "chainer.links.DepthwiseConvolution2D": 4,
-    "chainer.links.DilatedConvolution2D": 4,
+    **{
+        f"chainer.links.{name}": 4
+        for name in (
+            "DeformableConvolution2D",
+            "DepthwiseConvolution2D",
+            "DilatedConvolution2D",
+            "Inception",
+            "InceptionBN",
+            "LocalConvolution2D",
+            "MLPConvolution2D",
+        )
+    },
 }
+_LINKS_ND = ("chainer.links.ConvolutionND", "chainer.links.DeconvolutionND")
 _FUNCTIONS: Mapping[str, int] = {
     f"chainer.functions.{name}_{n}d": rank
     for rank, n in ((3, 1), (4, 2), (5, 3))
     for name in ("average_pooling", "convolution", "deconvolution", "max_pooling", "unpooling")
+} | {
+    f"chainer.functions.{name}": 4
+    for name in (
+        "depth2space",
+        "depthwise_convolution_2d",
+        "dilated_convolution_2d",
+        "im2col",
+        "resize_images",
+        "shift",
+        "space2depth",
+        "spatial_pyramid_pooling_2d",
+        "spatial_transformer_sampler",
+        "upsampling_2d",
+    )
 }
+_POOLINGS_ND = frozenset(f"chainer.functions.{name}_pooling_nd" for name in ("average", "max"))
+# what they give has the axes of what they get
+_SAME_RANK = _POOLINGS_ND | {"chainer.functions.resize_images", "chainer.functions.shift"} | set(_LINKS_ND)
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
 _LIKE = frozenset({"ones_like", "zeros_like", "empty_like", "full_like"})
 _MOVES = frozenset({"chainer.backends.cuda.to_cpu", "chainer.backends.cuda.to_gpu"})
 _NAMING = ("namedtuple", "setattr", "make_dataclass", "NamedTuple")
 
 
-def rank_demanded(callee: Kind) -> int | None:
-    """The rank that the first argument of a call must have."""
+def rank_demanded(callee: Kind, call: ast.Call, made: Callable[[int], ast.AST | None]) -> int | None:
+    """The rank that the first argument of a call must have; ``made`` gives the call that made an object."""
     if isinstance(callee, Inst) and isinstance(callee.cls, str):
+        if callee.cls in _LINKS_ND:
+            found = {_axes(made(site)) for site in callee.sites}
+            return found.pop() if len(found) == 1 else None
         return _LINKS.get(callee.cls)
+    if isinstance(callee, Ref) and callee.name in _POOLINGS_ND:
+        windows = [*call.args[1:4], *(k.value for k in call.keywords if k.arg in ("ksize", "stride", "pad"))]
+        lengths = {len(w.elts) + 2 for w in windows if isinstance(w, ast.Tuple) and not _is_unpacked(w)}
+        return lengths.pop() if len(lengths) == 1 else None
     return _FUNCTIONS.get(callee.name) if isinstance(callee, Ref) else None
+
+
+def keeps_rank(callee: Kind) -> bool:
+    """Whether what a call gives has as many axes as its first argument must have."""
+    name = callee.cls if isinstance(callee, Inst) else callee.name if isinstance(callee, Ref) else None
+    return name in _SAME_RANK
+
+
+def _axes(made: ast.AST | None) -> int | None:
+    """The rank that a layer takes whose constructor is told ``ndim`` first."""
+    if not isinstance(made, ast.Call):
+        return None
+    told = [*made.args[:1], *(k.value for k in made.keywords if k.arg == "ndim")]
+    value = told[0].value if told and isinstance(told[0], ast.Constant) else None
+    return value + 2 if isinstance(value, int) else None
+
+
+def _is_unpacked(windows: ast.Tuple) -> bool:
+    return any(isinstance(item, ast.Starred) for item in windows.elts)
 
 
 def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool:

@@ -234,3 +234,41 @@ def generate_random_bbox(n: int, img_size: tuple[float, float], min_length: floa
     low = [np.random.uniform(0, side - max_length, size=(n,)) for side in img_size]
     high = [start + np.random.uniform(min_length, max_length, size=(n,)) for start in low]
     return np.stack([*low, *high], axis=1).astype(np.float32)
+
+
+def _centres(bbox: Any) -> tuple[Any, Any]:
+    """The middle and the sides of boxes, both (R, 2)."""
+    sides = bbox[:, 2:] - bbox[:, :2]
+    return bbox[:, :2] + 0.5 * sides, sides
+
+
+def bbox2loc(src_bbox: Any, dst_bbox: Any) -> Any:
+    """What moves each box (R, 4) to its target (R, 4): shifts in units of its sides, and logarithms of scales.
+
+    Arrays of NumPy give one, tensors a tensor on their device.
+    Source: chainercv.links.model.faster_rcnn.bbox2loc.
+    """
+    (middle, sides), (target, target_sides) = _centres(src_bbox), _centres(dst_bbox)
+    if isinstance(src_bbox, np.ndarray):
+        sides = np.maximum(sides, np.finfo(sides.dtype).eps)
+        return np.concatenate([(target - middle) / sides, np.log(target_sides / sides)], axis=1)
+    sides = sides.clamp(min=torch.finfo(sides.dtype).eps)
+    return torch.cat([(target - middle) / sides, torch.log(target_sides / sides)], dim=1)
+
+
+def loc2bbox(src_bbox: Any, loc: Any) -> Any:
+    """The boxes (R, 4 K) to which shifts and scales (R, 4 K) move boxes (R, 4): the inverse of :func:`bbox2loc`.
+
+    Arrays of NumPy give one, tensors a tensor on their device.
+    Source: chainercv.links.model.faster_rcnn.loc2bbox.
+    """
+    if len(src_bbox) == 0:
+        return np.zeros((0, 4), loc.dtype) if isinstance(src_bbox, np.ndarray) else loc.new_zeros((0, 4))
+    middle, sides = (values[:, None] for values in _centres(src_bbox))
+    moves = loc.reshape(len(loc), -1, 4)
+    centre = moves[..., :2] * sides + middle
+    if isinstance(src_bbox, np.ndarray):
+        half = 0.5 * np.exp(moves[..., 2:]) * sides
+        return np.concatenate([centre - half, centre + half], axis=-1).reshape(loc.shape).astype(loc.dtype)
+    half = 0.5 * torch.exp(moves[..., 2:]) * sides
+    return torch.cat([centre - half, centre + half], dim=-1).reshape(loc.shape).to(loc.dtype)

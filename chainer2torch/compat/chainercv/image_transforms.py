@@ -312,3 +312,19 @@ def write_image(img: np.ndarray, file: Any, format: str | None = None) -> None:
 
     pixels = img[0] if len(img) == 1 else img.transpose(1, 2, 0)
     Image.fromarray(pixels.astype(np.uint8)).save(file, format=format)
+
+
+def rotate_image(
+    img: np.ndarray, angle: float, expand: bool = True, fill: float = 0, interpolation: int = _BILINEAR
+) -> np.ndarray:
+    """The image turned against the clock by ``angle`` degrees, by Pillow.
+
+    With ``expand`` the result is as large as the turned image; ``fill`` is the value outside of it.
+    Source: chainercv.transforms.rotate.
+    """
+    from PIL import Image
+
+    way = Image.Resampling(interpolation)
+    images = [Image.fromarray(np.ascontiguousarray(channel, dtype=np.float32)) for channel in img]
+    turned = [np.asarray(image.rotate(angle, expand=expand, fillcolor=fill, resample=way)) for image in images]
+    return np.stack(turned).astype(img.dtype)

@@ -68,6 +68,34 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
     )
 
 
+def takes_several(analysis: Analysis, callee: Kind) -> bool:
+    """Whether ``callee`` needs two parts of a batch or more, even if it may take others: batches are tuples then."""
+    return all(_takes_several(analysis, kind) for kind in options(callee))
+
+
+def _takes_several(analysis: Analysis, kind: Kind) -> bool:
+    if isinstance(kind, Func):
+        return _required(kind.info, kind.receiver is not None and not kind.info.is_static) > 1
+    if not isinstance(kind, Inst):
+        return False
+    if analysis.derives(kind.cls, _CLASSIFIER):  # its label is one of them
+        key = analysis.objects.get(kind.site, {}).get("label_key", Const(-1))
+        return _plain(kind) and isinstance(key, Const) and isinstance(key.value, int)
+    methods = (
+        _required(owner.methods[name], True)
+        for owner in analysis.mro(kind.cls)
+        if isinstance(owner, ClassInfo)
+        for name in ("forward", "__call__")
+        if name in owner.methods
+    )
+    return next(methods, 0) > 1
+
+
+def _required(function: FuncInfo, bound: bool) -> int:
+    a = function.node.args
+    return len([*a.posonlyargs, *a.args][bound:]) - len(a.defaults)
+
+
 def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
     """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name.
 
@@ -212,4 +240,4 @@ def target_of(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-__all__ = ["Conversion", "call_of", "conversion_of", "parts_of", "renamed", "target_of"]
+__all__ = ["Conversion", "call_of", "conversion_of", "parts_of", "renamed", "takes_several", "target_of"]

@@ -9,18 +9,22 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Class, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Rename
 from chainer2torch.plan.native.concerns import is_native
+from chainer2torch.plan.parts.host_arrays import runs_backwards
+from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.questions.overridden_methods import is_super
 
 _MIXIN = "chainer.dataset.DatasetMixin"
 _ROW = f"{_MIXIN}.get_example"
 _GET = "get_example"
+_TRANSFORMED = "chainer.datasets.TransformDataset"
 _NATIVE = Options(style="native")
 
 
@@ -38,7 +42,36 @@ def run(context: Context) -> Decisions:
             _super(context, decisions, node, plain)
         elif node.attr == _GET:
             _example(context, decisions, node, plain)
+    for function in context.analysis.once(_making_examples):
+        if function.module is context.module:
+            _forwards(context, decisions, function)
     return decisions
+
+
+def _making_examples(analysis: Analysis) -> dict[FuncInfo, None]:
+    """The functions of the project that make an example of a data set: methods, and what a TransformDataset gets."""
+    found = [cls.methods[_GET] for cls in analysis.classes.values() if _GET in cls.methods]
+    for module in analysis.project.modules.values():
+        context = Context(analysis, module, _NATIVE)
+        for call in module.source.of(ast.Call):
+            if context.kind(call.func) == Ref(_TRANSFORMED):
+                given = (*call.args[1:], *(keyword.value for keyword in call.keywords))
+                for kind in (kind for node in given for kind in options(context.kind(node))):
+                    if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
+                        kind = analysis.class_attribute(kind.cls, "__call__", kind)
+                    found += [kind.info] if isinstance(kind, Func) else []
+    return dict.fromkeys(found)
+
+
+def _forwards(context: Context, decisions: Decisions, function: FuncInfo) -> None:
+    """What an example has of arrays that run backwards (``image[:, :, ::-1]``) is copied: PyTorch makes no tensor of
+    such a view."""
+    for node in nodes_of(function.node):
+        if isinstance(node, ast.Return) and node.value is not None:
+            parts = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]
+            for part in parts:
+                if runs_backwards(context, part, function=function.node):
+                    wrap(context, decisions, part, "value.copy()")
 
 
 def _class(context: Context, decisions: Decisions, cls: ClassInfo) -> None:

@@ -95,18 +95,18 @@ def emit(
 def _moved(context: Context, evaluator: Evaluator, makes_device: bool) -> str:
     """The function that moves a batch to the device and calls the model; only the run may tell its parts."""
     spec = evaluator.device.made if makes_device else None
-    if evaluator.named:
-        device = "SPEC" if spec is not None else evaluator.device.name
-        return f"lambda **batch: CALLEE(**native.to_device({device}, batch))"
-    if not evaluator.parts:
-        if spec is not None:
-            return "lambda *batch, device=SPEC: CALLEE(*native.to_device(device, batch))"
-        return f"lambda *batch: CALLEE(*native.to_device({evaluator.device.name}, batch))"
     device = evaluator.device.name
     if spec is not None:
         device = "torch_device" if "device" in evaluator.parts else "device"
+    made = f"{device}={device_of_number(context, spec, 'SPEC')}" if spec is not None else ""
+    if evaluator.named:
+        made = f"*, {made}, " if made else ""
+        return f"lambda {made}**batch: CALLEE(**{{key: x.to({device}) for key, x in batch.items()}})"
+    if not evaluator.parts:
+        made = f", {made}" if made else ""
+        return f"lambda *batch{made}: CALLEE(*[x.to({device}) for x in batch])"
+    made = f", *, {made}" if made else ""
     moved = ", ".join(f"{name}.to({device})" for name in evaluator.parts)
-    made = f", *, {device}={device_of_number(context, spec, 'SPEC')}" if spec is not None else ""
     return f"lambda {', '.join(evaluator.parts)}{made}: CALLEE({moved})"
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Const, Inst
+from chainer2torch.analysis.kinds import Const, Inst, Ref
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loop_iterators import Form, Iterator
@@ -21,6 +22,7 @@ _TAKERS = {
     "chainer.training.extensions.Evaluator": "kwargs",
 }
 _EVALUATOR = "chainer.training.extensions.Evaluator"
+_OWN = ("chainer.", "chainermn.")
 _MEMBERS = frozenset({"dataset", "batch_size"})
 _WALKING = frozenset({"copy.copy", "copy", "enumerate", "hasattr", "iter", "len"})
 
@@ -53,7 +55,39 @@ def _is_handed_on(objects: Objects, use: Use) -> bool:
         return False
     if use.member:
         return use.member in _MEMBERS and loop_iterators.is_load(use)
+    if _is_asked(use) or _is_for_somebody(use) or _is_kept(objects, use):
+        return True
     return not loop_iterators.is_read(use) and not objects.flow(use, lambda *taken: _taken(objects, *taken))
+
+
+def _is_asked(use: Use) -> bool:
+    """``isinstance(it, Iterator)``, which a loader answers as well."""
+    call = use.parent
+    return isinstance(call, ast.Call) and use.context.kind(call.func) == Ref("builtins.isinstance")
+
+
+def _is_for_somebody(use: Use) -> bool:
+    """Whether it goes to what a person is asked to write: a loop over a loader."""
+    call = use.context.source.parents[use.parent] if isinstance(use.parent, ast.keyword) else use.parent
+    return isinstance(call, ast.Call) and use.node is not call.func and _is_left(use.context, call)
+
+
+def _is_left(context: Context, call: ast.Call) -> bool:
+    """Whether nothing takes the place of a function of a library on Chainer: its call gets a marker."""
+    symbol = context.reference(call.func)
+    if symbol is None or symbol.startswith(_OWN):
+        return False
+    row = context.rules.rows.get(symbol)
+    return row is None or row.state == "manual"
+
+
+def _is_kept(objects: Objects, use: Use) -> bool:
+    """``iterator = {'main': iterator}`` in a class of evaluators, whose ``evaluate`` walks over it."""
+    cls = use.context.source.enclosing(use.node, ast.ClassDef)
+    info = objects.analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
+    if info is None or not isinstance(use.parent, ast.Dict) or not objects.analysis.derives(info, _EVALUATOR):
+        return False
+    return all(_only_walks(objects, own) for own in _own_classes(objects, info))
 
 
 def _taken(objects: Objects, use: Use, call: ast.Call, takers: list[Inst]) -> str:
@@ -66,7 +100,7 @@ def _why_not(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
     if base is None:
         return "taken by another class"
     if isinstance(taker.cls, ClassInfo):
-        walks = base != _EVALUATOR or all(_only_walks(cls) for cls in _own_classes(objects, taker.cls))
+        walks = base != _EVALUATOR or all(_only_walks(objects, cls) for cls in _own_classes(objects, taker.cls))
         return "" if walks else "read by an evaluator of the project's own"
     bound = bound_call(use.context, call, taker.cls)
     if bound is None or bound.extra_keywords or _TAKERS[base] in bound.given:
@@ -78,7 +112,7 @@ def _own_classes(objects: Objects, cls: ClassInfo) -> list[ClassInfo]:
     return [c for c in objects.analysis.mro(cls) if isinstance(c, ClassInfo)]
 
 
-def _only_walks(cls: ClassInfo) -> bool:
+def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
     """Whether ``evaluate`` does no more with its iterator than a loader can: copies it, walks over it, looks at it.
 
     A loader has no ``next``, and nobody knows what another function does that is handed one.
@@ -86,13 +120,14 @@ def _only_walks(cls: ClassInfo) -> bool:
     method = cls.methods.get("evaluate")
     if method is None:
         return True
-    names: set[str] = set()
+    context, names = objects.context(cls.module), set[str]()
     for node in ast.walk(method.node):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
         if isinstance(node, ast.Assign) and _is_iterator(node.value, names):
             names.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return not any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func) not in _WALKING
+        and not _is_left(context, node)
         and any(_is_iterator(value, names) for value in (*node.args, *(k.value for k in node.keywords)))
         or isinstance(node, ast.Attribute)
         and node.attr in ("next", "__next__")

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable
 
-from chainer2torch.analysis.kinds import NONE, Const, Inst, Ref
+from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
@@ -49,7 +49,7 @@ def run(context: Context) -> Decisions:
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
         if is_native(context) and has_short_iterators(context.analysis, context.module):
-            _class_tests(context, decisions)
+            _class_tests(objects, context, decisions)
     return decisions
 
 
@@ -62,7 +62,7 @@ def _light(objects: Objects, inst: Inst) -> Iterator | None:
     return dataclasses.replace(iterator, collates=True)
 
 
-def _class_tests(context: Context, decisions: Decisions) -> None:
+def _class_tests(objects: Objects, context: Context, decisions: Decisions) -> None:
     """``isinstance(it, Iterator)``, for all that iterators become; the program's own have a base of their own."""
     for node in context.source.of(ast.Call):
         if len(node.args) != 2 or node.keywords or context.kind(node.func) != Ref("builtins.isinstance"):
@@ -71,10 +71,23 @@ def _class_tests(context: Context, decisions: Decisions) -> None:
         if name is not None and context.rules.canonical(name) == _BASE:
             analysis, row = context.analysis, context.rules.rows[_BASE]
             own = any(analysis.derives(cls, _BASE) for cls in analysis.classes.values())
-            classes = f"({_LOADER}, native.Batches{', native.Iterator' if own else ''})"
-            decisions.replace(node.args[1], classes, {})
+            classes = [_LOADER, *["native.Batches"] * (not _are_loaders(objects, context, node.args[0]))]
+            classes += ["native.Iterator"] * own
+            decisions.replace(node.args[1], f"({', '.join(classes)})" if len(classes) > 1 else _LOADER, {})
             decisions.use(node.args[1])
             decisions.mark(node.args[1], row, row.name, row.state)
+
+
+def _are_loaders(objects: Objects, context: Context, node: ast.expr) -> bool:
+    """Whether every iterator that a function is handed becomes a loader; what an updater keeps may be none."""
+    scope = places.function_of(context, node)
+    arguments = [a.arg for a in ast.walk(getattr(scope, "args", ast.Pass())) if isinstance(a, ast.arg)]
+    if not isinstance(node, ast.Name) or node.id not in arguments:
+        return False
+    kinds, found = options(context.kind(node)), objects.of(context.kind(node))
+    forms = [_light(objects, inst) if objects.reason(inst) else form_of(objects, inst) for inst in found if inst.site]
+    known = bool(forms) and len(forms) == len(found) and all(isinstance(kind, (Inst, Dct, Const)) for kind in kinds)
+    return known and all(isinstance(form, Iterator) and form.form is Form.LOADER for form in forms)
 
 
 class _Writer:

@@ -12,7 +12,14 @@ import dataclasses
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native.batches import are_dictionaries, Conversion, conversion_of, parts_of, renamed
+from chainer2torch.plan.native.batches import (
+    Conversion,
+    are_dictionaries,
+    conversion_of,
+    parts_of,
+    renamed,
+    takes_several,
+)
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loaders import is_default
 from chainer2torch.plan.native.objects import Objects, Use
@@ -54,6 +61,7 @@ class Step:
     conversion: Conversion | None = None  # None: Chainer's own converter
     packed: bool = False  # whether only the run tells how many parts a batch has
     named: bool = False  # whether a batch is a dictionary, whose parts go by name
+    several: bool = False  # whether a batch has several parts, whatever their number is
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -136,6 +144,7 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
         conversion,
         parts is None and not named,
         named,
+        takes_several(context.analysis, context.kind(loss)),
     )
 
 

@@ -14,7 +14,9 @@ from chainer2torch.plan.parts import starred
 from chainer2torch.plan.questions.choice import Choice, choose_case, keeps_spelling, lost_arguments
 from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.device_specs import with_devices
+from chainer2torch.plan.questions.overridden_methods import may_be_own
 from chainer2torch.plan.questions.reading import read
+from chainer2torch.plan.questions.rows import receiver_kinds
 from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
@@ -39,7 +41,7 @@ def emit_call(
     try:
         reading = read(context, call, row, receiver)
     except BindError as error:
-        if receiver is not None and _is_torchs(call):
+        if receiver is not None and (_is_torchs(call) or _is_the_users(context, call)):
             return None
         message = f"the call does not fit Chainer's signature: {error}"
         decisions.mark(site, row, symbol, "manual", message, "C2T010")
@@ -77,6 +79,11 @@ def emit_call(
     state = "exact" if choice.settled else row.state
     decisions.mark(site, row, symbol, state, row.note if state != "exact" else "", difference=choice.difference)
     return choice
+
+
+def _is_the_users(context: Context, call: ast.Call) -> bool:
+    """Whether a link of the project has a method of its own here, in place of the one that refuses these arguments."""
+    return isinstance(call.func, ast.Attribute) and may_be_own(context, call.func, receiver_kinds(context, call.func))
 
 
 def _is_torchs(call: ast.Call) -> bool:

@@ -27,7 +27,18 @@ from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.rules.signature import BindError
 
-_REVERSING = frozenset({"numpy.flip", "numpy.fliplr", "numpy.flipud", "numpy.rot90"})
+_REVERSING = frozenset(
+    {
+        "chainercv.transforms.flip",
+        "chainercv.transforms.random_flip",
+        "numpy.flip",
+        "numpy.fliplr",
+        "numpy.flipud",
+        "numpy.rot90",
+    }
+)
+# methods, and functions of NumPy, that give another view of the same values
+_VIEWING = frozenset({"expand_dims", "moveaxis", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"})
 # parameters that take positions and shapes
 _NO_ARRAYS = frozenset(
     {
@@ -150,7 +161,7 @@ def takes_variables(context: Context, callee: Kind) -> bool:
 
 def tensor_of(context: Context, node: ast.expr) -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
-    return "torch.as_tensor(value.copy())" if _runs_backwards(context, node) else "torch.as_tensor(value)"
+    return "torch.as_tensor(value.copy())" if runs_backwards(context, node) else "torch.as_tensor(value)"
 
 
 def tensors_of(context: Context, node: ast.expr) -> str:
@@ -165,7 +176,7 @@ def tensors_of(context: Context, node: ast.expr) -> str:
             for value in _assigned(context, node, None)
             for item in ([value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", []))
         ]
-    copied = any(_runs_backwards(context, item) for item in items)
+    copied = any(runs_backwards(context, item) for item in items)
     return f"[torch.as_tensor(item{'.copy()' if copied else ''}) for item in value]"
 
 
@@ -214,11 +225,11 @@ def _assigned_to_self(context: Context, node: ast.Attribute) -> list[ast.expr]:
     ]
 
 
-def _runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: ast.AST | None = None) -> bool:
+def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: ast.AST | None = None) -> bool:
     """Whether an array may be a view with a negative stride, as far as its function and those it calls show."""
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.UnaryOp) for p in parts) or _runs_backwards(
+        return any(isinstance(p, ast.Slice) and isinstance(p.step, ast.UnaryOp) for p in parts) or runs_backwards(
             context, node.value, depth, function
         )
     if depth >= _DEPTH:
@@ -228,12 +239,18 @@ def _runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: 
         if isinstance(callee, Func):
             inner = callee.info.node
             return any(
-                _runs_backwards(context, n.value, depth + 1, inner)
+                runs_backwards(context, n.value, depth + 1, inner)
                 for n in nodes_of(inner)
                 if isinstance(n, ast.Return) and n.value is not None
             )
-        return isinstance(callee, Ref) and callee.name in _REVERSING
-    return any(_runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function))
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
+            seen = node.args[0] if isinstance(callee, Ref) and node.args else node.func.value
+            return runs_backwards(context, seen, depth, function)
+        whole = not any(keyword.arg == "return_param" for keyword in node.keywords)
+        return isinstance(callee, Ref) and callee.name in _REVERSING and whole
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return runs_backwards(context, node.value, depth, function)
+    return any(runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function))
 
 
 def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:

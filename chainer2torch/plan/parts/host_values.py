@@ -141,7 +141,13 @@ def _is_shape(context: Context, node: ast.expr) -> bool:
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable."""
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable; ``x.data / 2``, too."""
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return any(
+            _is_held_by_anything(context, one) and scalar_type(context.analysis.kind(other)) in ("int", "float")
+            for one, other in (sides, sides[::-1])
+        )
     return (
         isinstance(node, ast.Attribute)
         and node.attr in ("array", "data")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
@@ -16,6 +17,7 @@ from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.rules.table import Row
 
+_EVALUATOR = "Evaluator"
 _MODES = {"test": "not value", "train": "value"}
 _CODE = "C2T204"
 
@@ -139,16 +141,15 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     modes = _MODES.keys() - own
     mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in modes), None)
     args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
+    silent = mode is None and len(args) == 1
     if mode is None:
-        if not (
-            len(args) == 2
-            and all(
-                isinstance(k, Inst)
-                and isinstance(k.cls, str)
-                and context.rules.is_subclass(k.cls, "chainer.links.BatchNormalization")
-                for k in kinds
-            )
-        ):
+        normalizes = all(
+            isinstance(k, Inst)
+            and isinstance(k.cls, str)
+            and context.rules.is_subclass(k.cls, "chainer.links.BatchNormalization")
+            for k in kinds
+        )
+        if not normalizes or len(args) != 2 and not (silent and context.era == 1 and _is_evaluated(context)):
             return
         if context.era is None:
             decisions.mark(
@@ -162,13 +163,13 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
             )
         if context.era != 1:
             return
-        mode, args = (_MODES["test"], args[1]), args[:1]
-    training, value = _training(context, *mode)
+        mode, args = (_MODES["test"], args[-1]), args[:1]
+    training, value = ("True", call.func) if silent else _training(context, *mode)
     operands = {"layer": context.operand(call.func), "value": context.operand(value)}
-    plain = context.choices.style == "native" and has_modes_of_its_own(context, call.func)
+    plain = context.choices.style == "native" and (silent or has_modes_of_its_own(context, call.func))
     if plain and training == "value" and not _is_bool(context, value):
         training = "bool(value)"
-    template = f"layer.train({training})(*args, **kwargs)"
+    template = f"layer.train({'' if silent else training})(*args, **kwargs)"
     decisions.edit(
         call,
         Replace(
@@ -180,6 +181,22 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
         ),
     )
     decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _is_evaluated(context: Context) -> bool:
+    """Whether something of the project switches a model to its evaluation, which version 1 said in each call."""
+    return context.analysis.once(_has_evaluator)
+
+
+def _has_evaluator(analysis: Analysis) -> bool:
+    return any(
+        isinstance(node, ast.alias)
+        and node.name == _EVALUATOR
+        or isinstance(node, ast.Attribute)
+        and node.attr == _EVALUATOR
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute, ast.alias)
+    )
 
 
 def _training(context: Context, template: str, value: ast.expr) -> tuple[str, ast.expr]:

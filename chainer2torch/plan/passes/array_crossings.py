@@ -21,6 +21,7 @@ from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity
+from chainer2torch.plan.parts.beside_arrays import beside_expression
 from chainer2torch.plan.parts.host_arrays import (
     arguments_as_tensors,
     comes_from_host,
@@ -257,8 +258,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
-            else:
-                wrap(context, decisions, side, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
+            elif beside_expression(context, decisions, node, side, other):
+                return
     if isinstance(node.op, ast.FloorDiv) and any(
         isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
     ):

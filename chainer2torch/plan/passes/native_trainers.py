@@ -300,14 +300,22 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
         return Iteration("CALL.update()", "LOADER", updater=True), codes
     lines = _STEP
     if step.packed or step.named:
-        batch = "native.to_device(DEVICE, BATCH)" if step.device.name else "BATCH"
-        called = f"CALLEE(**{batch})" if step.named else f"native.call_with_parts(CALLEE, {batch})"
-        lines = lines.replace("CALL", called)
+        lines = lines.replace("CALL", _called_with(step))
         codes |= {"CALLEE": Operand(code=step.loss), "DEVICE": Operand(code=step.device.name)}
     if step.conversion is not None:
         lines = lines.replace("CALL", step.conversion.call("BATCH"))
         codes |= step.conversion.operands(step.loss)
     return Iteration(lines, "LOADER", target_of(step.parts), taken=taken | _roots(step)), codes
+
+
+def _called_with(step: Step) -> str:
+    """The call with a batch of which nobody knows how many parts it has."""
+    moved = bool(step.device.name)
+    if step.named:
+        return "CALLEE(**{key: x.to(DEVICE) for key, x in BATCH.items()})" if moved else "CALLEE(**BATCH)"
+    if step.several:
+        return "CALLEE(*[x.to(DEVICE) for x in BATCH])" if moved else "CALLEE(*BATCH)"
+    return f"native.call_with_parts(CALLEE, {'native.to_device(DEVICE, BATCH)' if moved else 'BATCH'})"
 
 
 def _roots(step: Step) -> frozenset[str]:

@@ -39,9 +39,14 @@ def may_be_own(context: Context, node: ast.Attribute, kinds: list[Kind]) -> bool
         isinstance(kind, Inst)
         and context.analysis.is_link(kind)
         and not _is_made_here(kind)
-        and any(kind.cls in context.analysis.mro(owner) for owner in owners)
+        and any(_is_a(context.analysis, owner, kind.cls) for owner in owners)
         for kind in kinds
     )
+
+
+def _is_a(analysis: Analysis, owner: ClassInfo, cls: str | ClassInfo) -> bool:
+    """Whether an object of the first class may be what is known by the second, which may be above Chainer's Chain."""
+    return analysis.derives(owner, cls) if isinstance(cls, str) else cls in analysis.mro(owner)
 
 
 def _is_made_here(kind: Inst) -> bool:

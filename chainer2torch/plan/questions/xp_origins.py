@@ -79,18 +79,34 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
         return None
     first = node.args[0]
     told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
-    if context.kind(node) == EITHER:
-        template = _of_unknown(context, first)
-        return None if template is None else Origin(node, template, first, told)
     if isinstance(first, ast.Starred):
-        items = [element_of(k) for k in options(context.kind(first.value))]
-        hold = all(isinstance(k, Tensor) for item in items for k in options(item))
-        return Origin(node, "x[0].device", first.value, told) if hold else None
+        items = [k for s in options(context.kind(first.value)) for k in options(element_of(s))]
+        return Origin(node, "x[0].device", first.value, told) if all(isinstance(k, Tensor) for k in items) else None
+    if context.kind(node) == EITHER:
+        return Origin(node, "x.device", first, told) if _are_of_models(context, node.args) else None
+    first = next((a for a in node.args if _lies_on_device(context, a)), first)
     if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
         return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
-    arrays = [k for k in options(context.kind(first)) if scalar_type(k) is None]  # a number has no device
-    hold = all(isinstance(k, (Tensor, Batch)) for k in arrays)
-    return Origin(node, "x.device", first, told) if arrays and hold else None
+    return Origin(node, "x.device", first, told) if _lies_on_device(context, first) else None
+
+
+def _lies_on_device(context: Context, value: ast.expr) -> bool:
+    arrays = [k for k in options(context.kind(value)) if scalar_type(k) is None]  # a number has no device
+    return bool(arrays) and all(isinstance(k, (Tensor, Batch)) for k in arrays)
+
+
+def _are_of_models(context: Context, values: list[ast.expr]) -> bool:
+    """What ``forward`` of a model, or of a function of one's own, is given, and what they call: tensors.
+
+    Elsewhere it may be an array of the host: what the program makes with it has to be one then, too. Its ``device`` is
+    a text for NumPy 2, so nothing would raise.
+    """
+    kinds = [k for value in values for k in options(context.kind(value))]
+    if any(isinstance(value, ast.Starred) for value in values):
+        return False
+    if not all(isinstance(k, (Unknown, Tensor)) for k in kinds):
+        return False
+    return context.source.enclosing(values[0], ast.FunctionDef) in context.analysis.once(called_by_models)
 
 
 def of_any_array(context: Context, node: ast.expr) -> Origin | None:
@@ -104,19 +120,6 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
     if isinstance(first, ast.Starred):
         return Origin(node, "native.device_of(x[0])", first.value, ((node.func, str(symbol)),))
     return Origin(node, "native.device_of(x)", first, ((node.func, str(symbol)),))
-
-
-def _of_unknown(context: Context, value: ast.expr) -> str | None:
-    """The device of what ``forward`` of a model, or of a function of one's own, is given, and what they call: tensors.
-
-    Elsewhere it may be an array of the host: what the program makes with it has to be one then, too. Its ``device`` is
-    a text for NumPy 2, so nothing would raise.
-    """
-    kinds = options(context.kind(value))
-    if isinstance(value, ast.Starred) or not all(isinstance(k, (Unknown, Tensor)) for k in kinds):
-        return None
-    function = context.source.enclosing(value, ast.FunctionDef)
-    return "x.device" if function in context.analysis.once(called_by_models) else None
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:

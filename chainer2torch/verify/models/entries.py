@@ -53,6 +53,8 @@ class ModelEntry:
     is_first_version: bool = False
     # How many values its parameters have, where that is known.
     size: int = 0
+    # How long a forward pass took with what was tried; 0 where that is not known.
+    seconds: float = 0
     # Of a port by hand: its target, and what it is made from, where these differ. How both are called: texts of Python
     # with ``model`` and the inputs, by default the model with all of them.
     port: str = ""

@@ -29,6 +29,7 @@ _SETTING = re.compile(r"""^[\s"']*([A-Za-z_]\w*)["']?\s*[:=]\s*([^#\n]+?)\s*,?\s
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
     (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
+    (re.compile(r"onvolutionND\((ndim=)?3\b|onvolution3D|pooling_3d"), "films"),
     (re.compile(r"(Convolution|pooling_|Pooling)\w*2[dD]|Conv2D|conv2d|[Dd]econv|unpooling"), "images"),
     (re.compile(r"(Convolution|pooling_)\w*1[dD]|ConvolutionND"), "signals"),
     (re.compile(r"Linear|LSTM|GRU"), "vectors"),
@@ -169,6 +170,9 @@ def _compared_with(scope: ast.AST, name: str) -> list[str]:
 def _first_sort(cls: ClassInfo) -> str:
     """What the layers that a class names say of its inputs."""
     text = ast.unparse(cls.node)
+    if "Deconvolution" in text and "Convolution" not in text:  # it enlarges what it is given
+        is_film = re.search(r"DeconvolutionND\((ndim=)?3\b|Deconvolution3D", text)
+        return "vectors" if "Linear" in text else "small films" if is_film else "small images"
     return next((sort for pattern, sort in _SORTS if pattern.search(text)), "vectors")
 
 

@@ -32,6 +32,7 @@ _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
 _FLAGS = re.compile(r"^(train|test|is_\w+|use_\w+)$")
+_RATES = re.compile(r"ratio$|(^|_)rate$|temperature$")
 _SEQUENCES = re.compile(r"s$|seq|sent|word|token|hx")
 _LENGTHS = (4, 6, 4)
 
@@ -178,6 +179,8 @@ def _inputs(known: Mapping[str, str | None]) -> Iterator[list[Any]]:
                 if array is not None
                 else False
                 if _FLAGS.search(name)
+                else 0.5
+                if _RATES.search(name)
                 else label
                 if _LABELS.search(name) and len(known) > 1
                 else other
@@ -289,12 +292,14 @@ def _taken(
 ) -> ModelEntry:
     """The entry that Chainer took."""
     inputs = {name: _text(spec) for name, spec in record["inputs"].items()}
-    size = record.get("size", 0)
+    size, seconds = record.get("size", 0), record.get("seconds", 0)
     is_old = bool(hints and hints["is_first_version"])
     if "attempt" in record:
         entry: ModelEntry = entries[record["attempt"]]
         tried = inputs != entries[0].inputs or what is not None
-        return dataclasses.replace(entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size)
+        return dataclasses.replace(
+            entry, inputs=inputs, tried=tried, is_first_version=is_old, size=size, seconds=seconds
+        )
     return ModelEntry(
         target,
         [Code(record["arguments"])] if record["arguments"] else [],
@@ -306,6 +311,7 @@ def _taken(
         method=record["method"],
         is_first_version=is_old,
         size=size,
+        seconds=seconds,
         plain=[name for name, spec in record["inputs"].items() if _is_plain(spec)],
     )
 

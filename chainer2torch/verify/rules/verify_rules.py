@@ -182,8 +182,6 @@ class Plan:
         rows = [row, proof] if proof is not None else [row]
         claims = row.state in ("exact", "close") and not elsewhere
         for branch in never_emitted(row, self.rules, self._migrations(rows)):
-            if self.rules.style == "native" and not branch.native:
-                continue  # the cases of the faithful style are proved there, and may be out of reach here
             self._note(
                 row,
                 branch.label,

@@ -13,7 +13,7 @@ import sys
 import chainer
 import numpy
 
-from . import chainer_search, chainer_snippets, model_text, search_room, wire
+from . import attempt_values, chainer_search, chainer_snippets, model_text, search_room, wire
 
 _MOST = 3  # calls of a class that are kept
 _DEPTH = 4
@@ -41,7 +41,7 @@ def search(open_, running, folders):
         try:
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), watch:
                 namespace = chainer_snippets.execute({"source": source})
-                result = namespace["run"](**{name: chainer_search.drawn(spec) for name, spec in inputs.items()})
+                result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
             outputs.append(result)
         except Exception:
             pass  # what was seen until then counts
@@ -75,7 +75,7 @@ def _taken(target, call):
         source = model_text.text(target, call.arguments, call.method, names)
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
             namespace = chainer_snippets.execute({"source": source})
-            result = namespace["run"](**{name: chainer_search.drawn(spec) for name, spec in inputs.items()})
+            result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
         arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
         if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
             return None
@@ -87,7 +87,7 @@ def _taken(target, call):
         "method": call.method,
         "inputs": inputs,
         "tried": 1,
-        "size": chainer_search.size_of(namespace["model"]),
+        "size": attempt_values.size_of(namespace["model"]),
     }
 
 

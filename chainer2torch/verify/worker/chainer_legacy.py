@@ -6,6 +6,7 @@ Written for Python 3.6 and Chainer 1.24 and newer. Under Chainer 7 only :func:`a
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import sys
 import types
 
 import chainer
@@ -43,6 +44,62 @@ def allow_early_scopes():
     """
     if hasattr(chainer.Link, "_Link__check_init_done"):
         chainer.Link._Link__check_init_done = lambda link: None
+
+
+def own_devices():
+    """``self.device = ...`` is an attribute of the program's own before Chainer 6, which has one of that name."""
+    device = getattr(chainer.Link, "device", None)
+    if not isinstance(device, property) or device.fset is not None:
+        return
+
+    def get(link):
+        is_own = "own device" in vars(link)
+        if is_own and not sys._getframe(1).f_globals.get("__name__", "").startswith("chainer"):
+            return vars(link)["own device"]
+        return device.fget(link)
+
+    def set_(link, value):
+        vars(link)["own device"] = value
+
+    chainer.Link.device = property(get, set_, doc=device.__doc__)
+
+
+def no_downloads():
+    """The vision models of Chainer without the weights that they would download: the comparison draws its own."""
+    vision = getattr(chainer.links.model, "vision", None)
+    for name in ("vgg", "resnet", "googlenet"):
+        module = getattr(vision, name, None)
+        if hasattr(module, "_retrieve"):
+            module._retrieve = lambda name, url, model: model
+
+
+def old_functions():
+    """``F.ReLU()(x)``: the classes of functions, which Chainer 1 had among the functions, called as then."""
+    if hasattr(chainer.functions, "ReLU"):
+        return
+
+    def find(name):
+        if name[:1].isupper():
+            for path, module in list(sys.modules.items()):
+                cls = getattr(module, name, None) if path.startswith("chainer.functions.") else None
+                if isinstance(cls, type) and issubclass(cls, chainer.FunctionNode):
+                    return _maker(cls)
+        raise AttributeError("module 'chainer.functions' has no attribute {!r}".format(name))
+
+    chainer.functions.__getattr__ = find
+
+
+def _maker(cls):
+    def make(*args, **kwargs):
+        cls(*args, **kwargs)  # what it does not take is said here
+
+        def call(*inputs):
+            outputs = cls(*args, **kwargs).apply(inputs)
+            return outputs[0] if len(outputs) == 1 else outputs
+
+        return call
+
+    return make
 
 
 class Defaults(object):

@@ -32,13 +32,16 @@ from . import (
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
-    host_cupy.install()
+    host_cupy.install(computes=True)
     folders = roots.Roots(job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)
     defaults = chainer_legacy.Defaults()
     defaults.install()
     chainer_legacy.allow_early_scopes()
+    chainer_legacy.own_devices()
+    chainer_legacy.no_downloads()
+    chainer_legacy.old_functions()
     chainer_double.take_float64()
     old = first_version.FirstVersion()
     old.install()

@@ -8,15 +8,14 @@ lines of the project that it ran. Written for Python 3.6 and Chainer 3 and newer
 # mypy: ignore-errors
 import collections
 import inspect
+import itertools
 import json
 import os
 import re
 import time
 
-import chainer
-import numpy
 
-from . import chainer_snippets, missing, model_text, search_room, search_values, wire
+from . import attempt_values, chainer_snippets, missing, model_text, search_areas, search_room, search_values, wire
 
 _MOST = 400
 # Attempts without coming farther after which a search ends.
@@ -59,6 +58,7 @@ class Search(object):
         self.seen, self.errors = set(), set()
         self.lacking = 0
         self.positional, self.optional = [], set()
+        self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
         self.best = None
         self.size = self.lasted = 0
@@ -72,6 +72,7 @@ class Search(object):
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
+            self.without = _without(cls.__init__)
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
@@ -110,6 +111,7 @@ class Search(object):
             "inputs": dict(zip(names, found.inputs.values())),
             "tried": self.tried,
             "size": self.size,
+            "seconds": self.lasted,
         }
 
     # -- what is tried -----------------------------------------------------------------------------------------------
@@ -270,9 +272,10 @@ class Search(object):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
+        repairs = itertools.chain(repairs, self._instead_of_none(attempt, tried.error))
         sides = ()
         if tried.phase != "build":
-            sides = search_values.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
+            sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
         for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:
                 yield (
@@ -294,6 +297,17 @@ class Search(object):
                 changed[name] = value
                 yield attempt._replace(arguments=changed), False
 
+    def _instead_of_none(self, attempt, error):
+        """Values for what is None by default, where something could not do with that: each, and all together."""
+        names = [name for name in self.without if name not in attempt.arguments] if "None" in str(error) else []
+        for number in range(2):
+            found = [(name, (self._values(name) * 2)[number]) for name in names if name not in self.optional]
+            for some in [found] + [[pair] for pair in found if len(found) > 1]:
+                arguments = attempt.arguments.copy()
+                arguments.update(some)
+                if some:
+                    yield attempt.inputs, arguments
+
     # -- one attempt -------------------------------------------------------------------------------------------------
 
     def _arguments(self, attempt):
@@ -310,7 +324,7 @@ class Search(object):
             self.target.partition(":")[2],
             self._arguments(attempt),
             "." + attempt.method if attempt.method else "",
-            ", ".join(_shown(spec) for spec in attempt.inputs.values()) or "nothing",
+            ", ".join(attempt_values.shown(spec) for spec in attempt.inputs.values()) or "nothing",
         )
 
     def _attempt(self, attempt):
@@ -323,13 +337,15 @@ class Search(object):
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
                 namespace = chainer_snippets.execute({"source": source})
                 phase = "first forward"
-                result = namespace["run"](**{n: drawn(spec) for n, spec in zip(names, attempt.inputs.values())})
+                result = namespace["run"](
+                    **{n: attempt_values.drawn(spec) for n, spec in zip(names, attempt.inputs.values())}
+                )
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise NothingToCompare("output: holds no array that can be compared")
-            self.size = size_of(namespace["model"])
+            self.size = attempt_values.size_of(namespace["model"])
             self.result = result
-            self.learns = not self.size or reaches_parameters(result, namespace["model"])
+            self.learns = not self.size or attempt_values.reaches_parameters(result, namespace["model"])
             phase, self.lasted = "second forward", time.process_time() - began
             del namespace, result
             self._again(source, attempt.inputs)
@@ -343,49 +359,14 @@ class Search(object):
         """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
             namespace = chainer_snippets.execute({"source": source})
-            namespace["run"](**{"x{}".format(i): drawn(spec, 1) for i, spec in enumerate(inputs.values())})
+            namespace["run"](
+                **{"x{}".format(i): attempt_values.drawn(spec, 1) for i, spec in enumerate(inputs.values())}
+            )
 
 
-def size_of(model):
-    """How many values the parameters of a model have."""
-    return sum(param.data.size for param in model.params() if param.data is not None)
-
-
-def reaches_parameters(result, model):
-    """Whether a result is computed from parameters of the model."""
-    own = {id(param) for param in model.params()}
-    tree = wire.Tree("out", chainer_snippets.array_of)
-    tree.encode(result)
-    nodes, seen = [value.node for value in tree.leaves.values() if isinstance(value, chainer.Variable)], set()
-    while nodes:
-        node = nodes.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        variable = node.get_variable_or_none()
-        if variable is not None and id(variable) in own:
-            return True
-        creator = node.creator_node
-        nodes += list(creator.inputs) if creator is not None else []
-    return False
-
-
-def drawn(spec, seed=0):
-    """Any array of this description, integers below a bound; lists of them; other values as they are."""
-    if isinstance(spec, list):
-        return [drawn(item, seed) for item in spec]
-    if not isinstance(spec, dict):
-        return spec
-    rng = numpy.random.RandomState(seed)
-    if spec["dtype"][0] == "f":
-        array = numpy.asarray(rng.standard_normal(spec["shape"])).astype(spec["dtype"])
-        return array if spec.get("plain") else chainer.Variable(array)
-    return numpy.asarray(rng.randint(0, spec["below"] or 2, spec["shape"])).astype(spec["dtype"])
-
-
-def _shown(spec):
-    if isinstance(spec, list):
-        return "[" + ", ".join(_shown(item) for item in spec) + "]"
-    if not isinstance(spec, dict):
-        return repr(spec)
-    return "{}[{}]".format(spec["dtype"], ",".join(map(str, spec["shape"])))
+def _without(function):
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [parameter.name for parameter in found if parameter.default is None]

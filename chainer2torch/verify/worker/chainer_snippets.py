@@ -6,6 +6,7 @@ Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
+import functools
 import os
 
 import chainer
@@ -109,8 +110,13 @@ def _executed(case):
     numpy.random.seed(case.get("seed", 0))
     chainer_gpu.seed(case.get("seed", 0), case.get("device", "cpu"))
     namespace = {"__name__": "snippet"}
-    exec(compile(case["source"], "<original>", "exec"), namespace)
+    exec(_compiled(case["source"]), namespace)
     return namespace
+
+
+@functools.lru_cache(maxsize=16)  # one text runs in several dtypes and, for initial values, many times
+def _compiled(source):
+    return compile(source, "<original>", "exec")
 
 
 def find_links(namespace):

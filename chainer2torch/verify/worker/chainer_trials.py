@@ -11,7 +11,10 @@ import os
 import re
 import time
 
+import chainer
+
 from . import (
+    attempt_values,
     chainer_inside,
     chainer_legacy,
     chainer_search,
@@ -20,8 +23,8 @@ from . import (
     host_cupy,
     model_text,
     roots,
+    search_areas,
     search_room,
-    search_values,
     wire,
 )
 
@@ -38,11 +41,14 @@ def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
     search_room.bounded_memory()
-    host_cupy.install()
+    host_cupy.install(computes=True)
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
     chainer_legacy.allow_early_scopes()
+    chainer_legacy.own_devices()
+    chainer_legacy.no_downloads()
+    chainer_legacy.old_functions()
     old = first_version.FirstVersion()
     old.install()
     results = wire.Results(folder)
@@ -77,6 +83,7 @@ def work(job, folder):
                 if found["status"] == "ok":
                     names = list(found["inputs"])
                     source = model_text.text(case["target"], found["arguments"], found["method"], names)
+                    found["inputs"] = _as_vectors(source, found["inputs"])
                     found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted)
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
@@ -118,15 +125,65 @@ def _lighter(source, inputs, started):
     """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too."""
     if time.process_time() - started < _LONG:
         return inputs
-    for other in search_values.smaller(inputs):
+    for other in search_areas.smaller(inputs):
         try:
             for seed in range(2):
                 namespace = chainer_snippets.execute({"source": source})
-                namespace["run"](**{name: chainer_search.drawn(spec, seed) for name, spec in other.items()})
+                namespace["run"](**{name: attempt_values.drawn(spec, seed) for name, spec in other.items()})
             return other
         except Exception:  # this image is too small
             gc.collect()
     return inputs
+
+
+def _as_vectors(source, inputs):
+    """The inputs of an attempt that runs; what a Linear has flattened for it as the vectors that it takes.
+
+    Images do not tell apart a layer that flattens and a model that wants vectors: what ran with them is tried with
+    vectors, the shortest first, and these are taken where they run.
+    """
+    flattened = _flattened(source, inputs)
+    for width in (8, None) if flattened else ():
+        other = dict(inputs)
+        for name in flattened:
+            shape = inputs[name]["shape"]
+            length = 1
+            for n in shape[1:]:
+                length *= n
+            other[name] = dict(inputs[name], shape=[shape[0], width or length])
+        try:
+            for seed in range(2):
+                namespace = chainer_snippets.execute({"source": source})
+                namespace["run"](**{name: attempt_values.drawn(spec, seed) for name, spec in other.items()})
+            return other
+        except Exception:  # it has to be an image, or another width
+            gc.collect()
+    return inputs
+
+
+def _flattened(source, inputs):
+    """The inputs with more than two axes that reach a Linear as they are."""
+    hook = getattr(chainer, "LinkHook", None)
+    deep = [name for name, spec in inputs.items() if isinstance(spec, dict) and len(spec["shape"]) > 2]
+    if hook is None or not deep:
+        return []
+    given, found = {name: attempt_values.drawn(spec) for name, spec in inputs.items()}, []
+
+    class Watch(hook):
+        """Notes what a Linear is called with."""
+
+        def forward_preprocess(self, args):
+            """Before the call."""
+            if isinstance(args.link, chainer.links.Linear) and args.args and not args.args[1:]:
+                found.extend(name for name in deep if args.args[0] is given[name])
+
+    try:
+        namespace = chainer_snippets.execute({"source": source})
+        with Watch():
+            namespace["run"](**given)
+    except Exception:
+        return []
+    return sorted(set(found))
 
 
 def _made(record, case, made, running):
@@ -155,8 +212,9 @@ def run_case(case, job, defaults, folders, wall):
             try:
                 began = time.process_time()
                 inputs, size = _accepted(attempt, started + job["seconds"])
-                inputs = _lighter(attempt["source"], inputs, began)
-                return {"status": "ok", "attempt": number, "inputs": inputs, "size": size}
+                lasted = time.process_time() - began
+                inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs), began)
+                return {"status": "ok", "attempt": number, "inputs": inputs, "size": size, "seconds": lasted}
             except Exception as error:
                 if not number:
                     first = wire.failure("first forward", error)
@@ -178,10 +236,10 @@ def _accepted(attempt, end):
         seen.append(inputs)
         try:
             namespace = chainer_snippets.execute({"source": attempt["source"]})
-            result = namespace["run"](**{name: chainer_search.drawn(spec) for name, spec in inputs.items()})
+            result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
             if not wire.flat_arrays("out", result, chainer_snippets.array_of):
                 raise TypeError("output: holds no array that can be compared")
-            return inputs, chainer_search.size_of(namespace["model"])
+            return inputs, attempt_values.size_of(namespace["model"])
         except Exception as error:
             first = first or error
             if time.process_time() < end:

@@ -1,7 +1,8 @@
 """CuPy where none is installed: on the CPU a program only asks it whether an array is one of its own.
 
 ``get_array_module(x)`` is NumPy then, ``asnumpy(x)`` is ``x``, and nothing is a ``cupy.ndarray``. Whatever else is
-used raises, as computing on a GPU does. Written for Python 3.6.
+used raises, as computing on a GPU does; where models are compared, NumPy computes in its place (``computes``), but for
+random numbers and kernels. Written for Python 3.6.
 """
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
@@ -18,10 +19,52 @@ import numpy
 from . import missing
 
 
-def install():
-    """Puts the stand-in where ``import cupy`` finds it, if there is no CuPy. Chainer must have been imported before."""
+# What NumPy does not do as CuPy does it: other random numbers, and kernels.
+_OTHERWISE = frozenset(["random", "cuda", "fuse", "memoize", "lib", "linalg", "testing"])
+
+
+def install(computes=False):
+    """Puts the stand-in where ``import cupy`` finds it, if there is no CuPy. Chainer must have been imported before.
+
+    ``computes``: a program that is written for a GPU alone (``xp = cuda.cupy``) computes with NumPy.
+    """
     if "cupy" not in sys.modules and importlib.util.find_spec("cupy") is None:
-        sys.modules["cupy"] = module("cupy")
+        made = sys.modules["cupy"] = module("cupy")
+        made._computes_ = computes
+        if computes:
+            _gpu_on_host(made)
+
+
+def _gpu_on_host(cupy):
+    """``chainer.cuda`` of a program that asks for a GPU: arrays stay where they are."""
+    import chainer
+    from chainer import cuda
+
+    def stay(array, *args, **kwargs):
+        return numpy.asarray(array) if isinstance(array, (float, int, list, tuple)) else array
+
+    def nothing(*args, **kwargs):
+        return None
+
+    def no_device(*args, **kwargs):
+        return cuda.DummyDevice
+
+    modules = [module for module in {id(m): m for m in _cuda_modules(chainer)}.values() if not module.available]
+    for made in modules:
+        made.cupy = cupy
+        made.to_gpu = stay
+        made.check_cuda_available = nothing
+        made.get_device = made.get_device_from_id = no_device
+    if modules:
+        chainer.Link.to_gpu = lambda link, *args, **kwargs: link
+        chainer.Variable.to_gpu = nothing
+
+
+def _cuda_modules(chainer):
+    yield chainer.cuda
+    backends = getattr(chainer, "backends", None)
+    if hasattr(backends, "cuda"):
+        yield backends.cuda
 
 
 @contextlib.contextmanager
@@ -51,8 +94,27 @@ class _Array(object):
     """No array on the CPU is one of CuPy's."""
 
 
+class _NoDevice(object):
+    """Any device of a program that is written for a GPU: the host."""
+
+    id = -1
+
+    def __init__(self, *args):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        return None
+
+    def use(self):
+        """There is one device."""
+
+
 class _HostCupy(types.ModuleType):
     ndarray = _Array
+    _computes_ = False
 
     @staticmethod
     def get_array_module(*args):
@@ -67,6 +129,14 @@ class _HostCupy(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("core", "_core"):  # where older programs find ``ndarray``
+            return module(self.__name__ + "." + name)
+        if self._computes_ and name == "cuda":
+            inner = module(self.__name__ + ".cuda")
+            inner.Device = _NoDevice
+            return inner
+        if self._computes_ and name not in _OTHERWISE and hasattr(numpy, name):
+            return getattr(numpy, name)
         return missing.not_run("cupy." + name, "CuPy is not installed here")
 
 

@@ -62,6 +62,8 @@ def text(target, arguments, method, inputs, torch=False, called=""):
     head = "import importlib\n"
     if "types." in arguments:
         head += "import types\n"
+    if "numpy." in arguments:
+        head += "import numpy\n"
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
     if re.search(r"\bL\.", arguments):

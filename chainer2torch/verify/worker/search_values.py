@@ -9,10 +9,9 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
+from . import search_areas
+
 BATCH = 4
-SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
-_ODD = (17, 33, 65, 75, 139)
-_MANY_CHANNELS = 32  # what has so many is no image
 _LARGEST = 1 << 15
 _MOST_VALUES = 1 << 24
 _LENGTHS = (4, 6, 4)
@@ -40,6 +39,8 @@ VECTOR = array("float32", (BATCH, 8))
 ROWS = array("float32", (BATCH, 5, 8))
 SIGNAL = array("float32", (BATCH, 8, 32))
 VIDEO = array("float32", (BATCH, 3, 16, 32, 32))
+CUBE = array("float32", (3, 3, 16, 16, 16))
+SMALL, SMALL_CUBE = array("float32", (BATCH, 8, 4, 4)), array("float32", (BATCH, 8, 1, 1, 1))
 FLAT = array("float32", (BATCH,))
 SCALAR = array("float32", ())
 WORD, WORDS = _words(BATCH), _words(BATCH, 5)
@@ -76,6 +77,10 @@ def inputs_for(name):
     return first + [value for value in _ANY if value not in first] + [None]
 
 
+_LESS_COMMON = {"films": CUBE, "small films": SMALL_CUBE, "small images": SMALL}
+_BEGIN = dict(_LESS_COMMON, images=IMAGE, vectors=VECTOR, words=WORDS, sequences=SENTENCES, signals=SIGNAL)
+
+
 def sorts(names, first="images"):
     """Inputs of one sort for all names, labels and numbers apart: how an attempt begins. ``first`` is what the layers
     of the model take.
@@ -85,8 +90,9 @@ def sorts(names, first="images"):
         return
     special = [_LABELS, _STATES, _NUMBERS, _FLAGS, _RATES]
     open_ = [not any(p.search(name) for p in special) or len(names) == 1 for name in names]
-    begin = {"images": IMAGE, "vectors": VECTOR, "words": WORDS, "sequences": SENTENCES, "signals": SIGNAL}[first]
-    pairs = (
+    begin = _BEGIN[first]
+    pairs = ((begin, LABEL),) if first in _LESS_COMMON else ()
+    pairs += (
         (IMAGE, LABEL),
         (VECTOR, LABEL),
         (WORDS, LABEL),
@@ -107,6 +113,8 @@ def sorts(names, first="images"):
 
 
 LINK = "L.Linear(8, 8)"
+MATRIX = "numpy.eye(8, dtype=numpy.float32)"
+_OF_ARRAYS = frozenset("shape ndim dtype astype size reshape T transpose sum tocoo tocsr copy flatten max min".split())
 _ARGUMENTS = (
     (r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$", ["None", "False"]),
     (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
@@ -147,8 +155,7 @@ def repairs(inputs, arguments, error, options=None):
     """
     text = " ".join(str(error).split())
     options = options or {}
-    if "should be positive" in text:
-        yield from (found for found in other_sides(inputs, arguments, larger=True))
+    yield from search_areas.repaired(inputs, arguments, text, error)
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
@@ -160,8 +167,8 @@ def repairs(inputs, arguments, error, options=None):
         yield from _ranks(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif numbers:
         if abs(int(numbers.group(1)) - int(numbers.group(2))) == 1 and re.search(r"shape\[[234]\]", expect):
-            yield from _uneven(inputs, arguments)
-        yield from _areas(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
+            yield from search_areas.uneven(inputs, arguments)
+        yield from search_areas.by_area(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
         yield from _numbers(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
     elif "dtype" in expect:
         yield from _dtypes(inputs, arguments)
@@ -225,6 +232,10 @@ def _others(inputs, arguments, text, options):
 def _attributes(inputs, arguments, text, options):
     """Another attribute for a namespace of options that lacks it."""
     lacks = re.search(r"has no attribute '(\w+)'", text)
+    if lacks and lacks.group(1) in _OF_ARRAYS:
+        for name, value in arguments.items():
+            if value.isdigit() or value.startswith("types.SimpleNamespace("):
+                yield inputs, dict(arguments, **{name: MATRIX})
     if lacks and "SimpleNamespace" in text:
         for name, value in arguments.items():
             if value.startswith("types.SimpleNamespace(") and not re.search(r"\b" + lacks.group(1) + "=", value):
@@ -253,11 +264,6 @@ def is_too_large(spec):
     return size > _MOST_VALUES
 
 
-def _is_image(spec):
-    """An image, or a film of them."""
-    return is_array(spec) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
-
-
 def _has_floats(spec):
     if isinstance(spec, list):
         return any(_has_floats(item) for item in spec)
@@ -274,21 +280,6 @@ def _plain(spec):
     if isinstance(spec, list):
         return [_plain(item) for item in spec]
     return dict(spec, plain=True) if is_array(spec) else spec
-
-
-def other_sides(inputs, arguments, larger=False, named=None):
-    """The same with images of other sizes, the one that the class names first, or of larger ones alone."""
-    images = [spec["shape"][-1] for spec in inputs.values() if _is_image(spec)]
-    if images:
-        sides = sorted(n for n in SIDES if n > min(images)) if larger else SIDES
-        for side in ([named] if named else []) + [n for n in sides if n != named]:
-            yield (
-                {
-                    name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if _is_image(spec) else spec
-                    for name, spec in inputs.items()
-                },
-                arguments,
-            )
 
 
 def _replaced(spec, a, b):
@@ -334,34 +325,6 @@ def _numbers(inputs, arguments, a, b):
             for new in (width * b // a if a and width * b % a == 0 else 0, width + b - a):
                 if 0 < new <= _LARGEST:
                     yield dict(inputs, **{name: dict(spec, shape=[spec["shape"][0], new])}), arguments
-
-
-def _areas(inputs, arguments, a, b):
-    """Larger images, where what a layer gets of them is too small by a square: 512 in place of 512 * 7 * 7."""
-    for name, spec in inputs.items():
-        if _is_image(spec) and a and b > a and b % a == 0 and round((b // a) ** 0.5) ** 2 == b // a:
-            side = spec["shape"][-1] * round((b // a) ** 0.5)
-            if side <= max(SIDES):
-                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [side, side])}), arguments
-
-
-def _uneven(inputs, arguments):
-    """Images of odd sides, where branches with and without padding give maps that differ by one."""
-    images = [name for name, spec in inputs.items() if _is_image(spec)]
-    for side in _ODD if images else ():
-        together = {n: dict(inputs[n], shape=inputs[n]["shape"][:-2] + [side, side]) for n in images}
-        yield dict(inputs, **together), arguments
-
-
-def smaller(inputs):
-    """The same with images and films of half the side and less, the smallest first; many channels may be small maps."""
-    images = {name: spec for name, spec in inputs.items() if _is_image(spec)}
-    sides = {spec["shape"][-1] for spec in images.values()}
-    least = 8 if images and all(spec["shape"][1] >= _MANY_CHANNELS for spec in images.values()) else 16
-    side = max(sides) if len(sides) == 1 else 0
-    for less in [side // n for n in (4, 2) if side % (2 * n) == 0 and side // n >= least]:
-        changed = {n: dict(s, shape=[less if axis == side else axis for axis in s["shape"]]) for n, s in images.items()}
-        yield dict(inputs, **changed)
 
 
 def _ranks(inputs, arguments, a, b):

@@ -24,6 +24,7 @@ from . import (
     name_map,
     roots,
     torch_gpu,
+    torch_host,
     torch_noise,
     torch_snippets,
     wire,
@@ -38,12 +39,15 @@ def work(job: dict[str, Any], folder: str) -> None:
     noise = lockstep.Stream(job["seed"] + 2)
     torch_noise.noise_from(noise)
     results = wire.Results(folder)
-    with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
+    with (
+        numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs,
+        torch_host.on_host(job["tree"], job.get("device", "cpu")),
+    ):
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
             # The project's own helpers keep its train mode: they must be there before the mode is set.
             with contextlib.suppress(ImportError):
-                importlib.import_module("chainer_compat")
+                _no_downloads(importlib.import_module("chainer_compat"))
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
             record["id"] = case["id"]
@@ -52,6 +56,26 @@ def work(job: dict[str, Any], folder: str) -> None:
                 results.close()
                 sys.exit(wire.BROKEN_DEVICE)
     results.close()
+
+
+def _no_downloads(helpers: Any) -> None:
+    """The vision models without the weights that Chainer has downloaded: none are there on the other side either."""
+    for cls in vars(helpers).values():
+        if isinstance(cls, type) and "_load" in vars(cls) and "_extracted" in vars(cls):
+            cls._load = _load_named(cls._load)  # type: ignore[attr-defined]
+    if hasattr(helpers, "load_vision_weights"):
+        helpers.load_vision_weights = _load_named(helpers.load_vision_weights)
+
+
+def _load_named(load: Callable[..., None]) -> Callable[..., None]:
+    if getattr(load, "is_without_downloads", False):
+        return load
+
+    def without(model: Any, pretrained_model: str | None, automatic: str) -> None:
+        load(model, None if pretrained_model == "auto" else pretrained_model, automatic)
+
+    without.is_without_downloads = True  # type: ignore[attr-defined]
+    return without
 
 
 def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any, arrays: Any) -> dict[str, Any]:

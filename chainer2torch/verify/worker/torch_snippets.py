@@ -1,10 +1,12 @@
 """Runs migrated snippets (a module text with a function ``run``) under PyTorch, from Chainer's weights."""
 
 import contextlib
+import functools
 import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import numpy
@@ -88,7 +90,8 @@ def _settings_again() -> Callable[[], None]:
 
     def again() -> None:
         cudnn.benchmark, cudnn.deterministic, cudnn.enabled = saved[:3]
-        torch.use_deterministic_algorithms(saved[3])
+        if torch.are_deterministic_algorithms_enabled() != saved[3]:  # setting it imports all of torch._inductor
+            torch.use_deterministic_algorithms(saved[3])
 
     return again
 
@@ -103,10 +106,25 @@ def _executed(case: dict[str, Any]) -> dict[str, Any]:
     if case.get("orders") is not None:
         case["orders"].restart()
     numpy.random.seed(case.get("seed", 0))
-    torch.manual_seed(case.get("seed", 0))
+    _seed(case.get("seed", 0))
     namespace: dict[str, Any] = {"__name__": "snippet"}
-    exec(compile(case["source"], "<migrated>", "exec"), namespace)
+    exec(_compiled(case["source"]), namespace)
     return namespace
+
+
+@functools.lru_cache(maxsize=16)  # one text runs in several dtypes and, for initial values, many times
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<migrated>", "exec")
+
+
+def _seed(seed: int) -> None:
+    """``torch.manual_seed``, which formats a stack for each kind of device that has not been used yet: longer than many
+    examples run.
+    """
+    if torch.cuda.is_available():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
 
 
 def find_modules(namespace: dict[str, Any]) -> dict[str, torch.nn.Module]:

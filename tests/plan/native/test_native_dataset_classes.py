@@ -64,3 +64,42 @@ def test_slices_and_lists_keep_the_helper(last: str) -> None:
 def test_an_index_of_its_own() -> None:
     body = "class D(chainer.dataset.DatasetMixin):\n    def __getitem__(self, i):\n        return 3\n"
     assert "class D(compat.DatasetMixin):" in migrated(body + "    def get_example(self, i):\n        return i\n").code
+
+
+FLIPPING = """
+class Flipped(chainer.dataset.DatasetMixin):
+    def __init__(self, n):
+        self.values = np.random.RandomState(1).rand(n, 1, 3).astype('f')
+
+    def __len__(self):
+        return len(self.values)
+
+    def get_example(self, i):
+        x = self.values[i]
+        if i % 2:
+            x = x[:, ::-1].transpose(1, 0)
+        else:
+            x = np.fliplr(x).T
+        return x[:, 0], np.int32(i % 2)
+
+
+def shaken(example):
+    x, t = example
+    x = x[::-1]
+    return x, t
+
+
+def train(model):
+    log = []
+    for data in (Flipped(8), chainer.datasets.TransformDataset(Flipped(8), shaken)):
+        it = iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+        for batch in it:
+            x, t = concat_examples(batch)
+            log.append(float(F.softmax_cross_entropy(model(x), t).array))
+    return log
+"""
+
+
+def test_examples_may_be_views_that_run_backwards() -> None:
+    code = check(FLIPPING)
+    assert "DataLoader(" in code and "return x[:, 0].copy(), np.int32(i % 2)" in code and "return x.copy(), t" in code

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from chainer2torch.engine import Options, migrate_source
 from tests.support.native_programs import both
 
 PROGRAM = """
@@ -55,6 +56,39 @@ def test_both_sides_get_the_same_batches(body, times):
     data = np.arange(12)
     assert ours["run"](data) == theirs["run"](data)
     assert theirs["run"](data)[0] == ([10, 35, 21] if "enumerate" not in body else [10, 36, 23])
+
+
+KEPT = """
+    def __init__(self, iterator, target):
+        if isinstance(iterator, chainer.dataset.Iterator):
+            iterator = {'main': iterator}
+        self._iterators, self._targets = iterator, {'main': target}
+
+    def evaluate(self):
+"""
+
+
+def test_an_evaluator_that_asks_for_the_class_gets_a_loader():
+    program = PROGRAM.replace("    def evaluate(self):\n", KEPT.lstrip("\n"), 1)
+    theirs, ours, code = both(program.replace("BODY", WALKED[0][0]).replace("TIMES", "2"), head="")
+    assert "isinstance(iterator, DataLoader)" in code and "Batches" not in code
+    assert ours["run"](np.arange(12)) == theirs["run"](np.arange(12)) == [[10, 35, 21]] * 2
+
+
+LIBRARY = """
+from chainer import iterators
+from chainercv.utils import apply_to_iterator
+
+
+def run(predict, data):
+    it = iterators.SerialIterator(data, 5, repeat=False, shuffle=False)
+    return apply_to_iterator(predict, it)
+"""
+
+
+def test_what_a_person_is_to_write_a_loop_for_is_a_loader():
+    code = migrate_source(LIBRARY, options=Options(style="native")).code
+    assert "it = DataLoader(data, 5, collate_fn=list)" in code and "TODO(chainer2torch" in code
 
 
 UNTRAINED = """

@@ -1,0 +1,57 @@
+"""What an attempt of a search is given, and what is asked of what it gives.
+
+Written for Python 3.6 and Chainer 3 and newer.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import chainer
+import numpy
+
+from . import chainer_snippets, wire
+
+
+def size_of(model):
+    """How many values the parameters of a model have."""
+    return sum(param.data.size for param in model.params() if param.data is not None)
+
+
+def reaches_parameters(result, model):
+    """Whether a result is computed from parameters of the model."""
+    own = {id(param) for param in model.params()}
+    tree = wire.Tree("out", chainer_snippets.array_of)
+    tree.encode(result)
+    nodes, seen = [value.node for value in tree.leaves.values() if isinstance(value, chainer.Variable)], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        variable = node.get_variable_or_none()
+        if variable is not None and id(variable) in own:
+            return True
+        creator = node.creator_node
+        nodes += list(creator.inputs) if creator is not None else []
+    return False
+
+
+def drawn(spec, seed=0):
+    """Any array of this description, integers below a bound; lists of them; other values as they are."""
+    if isinstance(spec, list):
+        return [drawn(item, seed) for item in spec]
+    if not isinstance(spec, dict):
+        return spec
+    rng = numpy.random.RandomState(seed)
+    if spec["dtype"][0] == "f":
+        array = numpy.asarray(rng.standard_normal(spec["shape"])).astype(spec["dtype"])
+        return array if spec.get("plain") else chainer.Variable(array)
+    return numpy.asarray(rng.randint(0, spec["below"] or 2, spec["shape"])).astype(spec["dtype"])
+
+
+def shown(spec):
+    """An input as the report writes it."""
+    if isinstance(spec, list):
+        return "[" + ", ".join(shown(item) for item in spec) + "]"
+    if not isinstance(spec, dict):
+        return repr(spec)
+    return "{}[{}]".format(spec["dtype"], ",".join(map(str, spec["shape"])))

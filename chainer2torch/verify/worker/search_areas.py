@@ -1,0 +1,88 @@
+"""What the search for a model's inputs tries of images, films and cubes of other sizes.
+
+An input is as in ``search_values``. Written for Python 3.6.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
+_ODD = (17, 33, 65, 75, 139)
+_MANY_CHANNELS = 32  # what has so many is no image
+_LARGEST_CUBE = 64
+
+
+def is_image(spec):
+    """An image, or a film of them."""
+    return isinstance(spec, dict) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
+
+
+def other_sides(inputs, arguments, larger=False, named=None):
+    """The same with images of other sizes, the one that the class names first, or of larger ones alone."""
+    images = [spec["shape"][-1] for spec in inputs.values() if is_image(spec)]
+    if images:
+        sides = sorted(n for n in SIDES if n > min(images)) if larger else SIDES
+        for side in ([named] if named else []) + [n for n in sides if n != named]:
+            yield (
+                {
+                    name: dict(spec, shape=spec["shape"][:-2] + [side, side]) if is_image(spec) else spec
+                    for name, spec in inputs.items()
+                },
+                arguments,
+            )
+            cubes = {n: _cube(s, side) for n, s in inputs.items() if is_image(s) and len(s["shape"]) == 5}
+            if cubes and side <= _LARGEST_CUBE:
+                yield dict(inputs, **cubes), arguments
+
+
+def _cube(spec, side):
+    return dict(spec, shape=spec["shape"][:2] + [side] * 3)
+
+
+def repaired(inputs, arguments, text, error):
+    """Larger images where nothing is left of them, smaller ones where an attempt ran too long."""
+    if "should be positive" in text:
+        yield from other_sides(inputs, arguments, larger=True)
+    if "it ran for more than" in text or isinstance(error, MemoryError):
+        yield from _quicker(inputs, arguments)
+
+
+def _quicker(inputs, arguments):
+    """Much smaller images and cubes, where an attempt ran too long."""
+    images = [name for name, spec in inputs.items() if is_image(spec)]
+    sides = [inputs[name]["shape"][-1] for name in images]
+    for side in (16, 8, 4, 1):
+        if sides and side < min(sides):
+            shapes = {n: inputs[n]["shape"] for n in images}
+            changed = {
+                n: dict(inputs[n], shape=s[:2] + [side] * 3 if len(s) == 5 else s[:2] + [side] * 2)
+                for n, s in shapes.items()
+            }
+            yield dict(inputs, **changed), arguments
+
+
+def by_area(inputs, arguments, a, b):
+    """Larger images, where what a layer gets of them is too small by a square: 512 in place of 512 * 7 * 7."""
+    for name, spec in inputs.items():
+        if is_image(spec) and a and b > a and b % a == 0 and round((b // a) ** 0.5) ** 2 == b // a:
+            side = spec["shape"][-1] * round((b // a) ** 0.5)
+            if side <= max(SIDES):
+                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [side, side])}), arguments
+
+
+def uneven(inputs, arguments):
+    """Images of odd sides, where branches with and without padding give maps that differ by one."""
+    images = [name for name, spec in inputs.items() if is_image(spec)]
+    for side in _ODD if images else ():
+        together = {n: dict(inputs[n], shape=inputs[n]["shape"][:-2] + [side, side]) for n in images}
+        yield dict(inputs, **together), arguments
+
+
+def smaller(inputs):
+    """The same with images and films of half the side and less, the smallest first; many channels may be small maps."""
+    images = {name: spec for name, spec in inputs.items() if is_image(spec)}
+    sides = {spec["shape"][-1] for spec in images.values()}
+    least = 8 if images and all(spec["shape"][1] >= _MANY_CHANNELS for spec in images.values()) else 16
+    side = max(sides) if len(sides) == 1 else 0
+    for less in [side // n for n in (4, 2) if side % (2 * n) == 0 and side // n >= least]:
+        changed = {n: dict(s, shape=[less if axis == side else axis for axis in s["shape"]]) for n, s in images.items()}
+        yield dict(inputs, **changed)

@@ -1,0 +1,28 @@
+"""Arrays of the host beside expressions that are Variables: their dtype is the Variable's, also in float64."""
+
+import numpy as np
+import pytest
+
+from tests.support.native_snippets import migrated, run
+
+PROGRAM = """
+def run(xs):
+    x = F.sigmoid(F.cast(chainer.Variable(xs[0]), {{'a': '{dtype}'}}['a']))
+    m = np.full(xs[0].shape, 1 / 3.)
+    made = [F.exp(x) * m, m * F.exp(x), m - F.exp(x), m / F.exp(x), F.exp(x) / (1. - m), m ** F.exp(x), m + F.exp(x)]
+    return [v.array for v in made]
+"""
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 1e-6), ("d", 1e-14)])
+def test_an_array_takes_the_dtype_of_the_expression_beside_it(dtype, rtol):
+    theirs, ours, code = run(PROGRAM.format(dtype=dtype))
+    assert "default_dtype" not in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        assert np.asarray(found).dtype == expected.dtype == np.dtype(dtype)
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
+def test_where_no_name_is_possible_a_person_is_asked():
+    text = "def f(x):\n    x = chainer.Variable(x)\n    return [F.exp(x) * np.full(3, 1 / 3.) for _ in range(2)]\n"
+    assert any(site.state == "review" and "default dtype" in site.message for site in migrated(text).sites)
