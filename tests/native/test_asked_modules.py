@@ -25,7 +25,7 @@ def test_what_is_computed_for_a_value_of_any_kind_keeps_the_module():
 
 def test_of_several_values_the_first_that_is_a_tensor_has_the_device():
     text = code("def f(x, y):\n    y = F.relu(y)\n    xp = cuda.get_array_module(x, y)\n    return x, xp.zeros(3)\n")
-    assert "device=y.device" in text and "array_module" not in text
+    assert "device = y.device" in text and "array_module" not in text, text
 
 
 def test_two_modules_are_compared_by_what_they_are_of():
