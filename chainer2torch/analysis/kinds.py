@@ -73,7 +73,7 @@ class Inst(Kind):
     """An instance of a class: a dotted name outside the project or a class of the project.
 
     ``site`` identifies the call that made it (0: not known), so that what reaches one layer can be told apart. A link
-    of Chainer's that may have been made by one of several calls has these in ``among``.
+    or optimizer of Chainer's that may have been made by one of several calls has these in ``among``.
     """
 
     cls: str | ClassInfo

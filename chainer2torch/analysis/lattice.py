@@ -64,6 +64,8 @@ _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
 _LAYERS = ("chainer.links.", "chainer.Sequential")
+_OPTIMIZERS = "chainer.optimizers."
+_MOST_SITES = 12  # of one optimizer; those of which more is not known have none
 
 
 def _join_same(a: Kind, b: Kind) -> Kind | None:
@@ -88,11 +90,18 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
         return Dct(join(a.element, b.element), both)
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
-        is_layer = isinstance(a.cls, str) and a.cls.startswith(_LAYERS)
-        return Inst(a.cls, among=tuple(sorted({*a.sites, *b.sites})) if is_layer else ())
+        return Inst(a.cls, among=_among(a, b))
     if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
         return Inst("xp.Module")
     return None
+
+
+def _among(a: Inst, b: Inst) -> tuple[int, ...]:
+    """The calls that may have made one of two instances: of layers those that are known, of optimizers all or none."""
+    sites = tuple(sorted({*a.sites, *b.sites}))
+    if isinstance(a.cls, str) and a.cls.startswith(_OPTIMIZERS):
+        return sites if a.sites and b.sites and len(sites) <= _MOST_SITES else ()
+    return sites if isinstance(a.cls, str) and a.cls.startswith(_LAYERS) else ()
 
 
 def _join_union(a: Kind, b: Kind) -> Kind:

@@ -113,7 +113,7 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
         return nn.Parameter(torch.as_tensor(values))
     if not callable(values):
         values = functools.partial(torch.Tensor.copy_, other=torch.as_tensor(math.nan if values is None else values))
-    if shape is None:  # where: initialize_parameter, copydata
+    if shape is None:  # where: initialize_parameter, copydata, initialize
         waiting: Any = UninitializedParameter()
         waiting.initializer = values
         return waiting
@@ -121,7 +121,7 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
     if getattr(values, "dtype", None) is not None:  # where: dtype
         param.data = param.data.to(torch_dtype(values.dtype))
     values(param)
-    param.initializer = values  # type: ignore[attr-defined]  # where: copy_link, repeat, repeat_link
+    param.initializer = values  # type: ignore[attr-defined]  # where: copy_link, repeat_link
     return param
 
 

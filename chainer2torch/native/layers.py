@@ -11,10 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 class Linear(nn.Linear):
-    """nn.Linear that takes all axes behind the first as one, with Chainer's first values: N(0, 1 / n_in), 0.
-
-    Source: chainer.links.Linear.
-    """
+    """nn.Linear over all axes behind the first, with Chainer's first values. Source: chainer.links.Linear."""
 
     def reset_parameters(self) -> None:
         """Chainer's first values."""

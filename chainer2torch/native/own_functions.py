@@ -15,20 +15,16 @@ class FunctionNode:
     Source: chainer.FunctionNode.
     """
 
-    _kept: Any = ((), ())  # where: FunctionNode, .retain_inputs, .retain_outputs
-    _saved: Any = ((), ())  # where: FunctionNode, .retain_outputs
+    forward_cpu: Any
+    forward_gpu: Any
+    _kept: Any = ((), ())
+    _saved: Any = ((), ())
 
-    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: FunctionNode
+    def apply(self, inputs: Any) -> tuple[Tensor, ...]:
         return tuple(_Step.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
     def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
         return self.forward_gpu(inputs) if any(x.is_cuda for x in inputs) else self.forward_cpu(inputs)
-
-    def forward_cpu(self, inputs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no forward for the CPU")
-
-    def forward_gpu(self, inputs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no forward for the GPU")
 
     def backward(self, indexes: Any, grad_outputs: Any) -> Any:
         return (None,) * len(indexes)
@@ -46,28 +42,39 @@ class FunctionNode:
         return tuple(self._saved[1])
 
 
-class Function(FunctionNode):
-    """The older protocol: called like a function, ``backward(inputs, grad_outputs)`` gets tensors without a graph.
+class Function:
+    """A function: ``forward(inputs)`` and ``backward(inputs, grad_outputs)`` get tensors without a graph.
 
     It cannot be differentiated twice. Source: chainer.Function.
     """
 
+    forward_cpu: Any
+    forward_gpu: Any
+    backward_cpu: Any
+    backward_gpu: Any
+    _kept: Any = ((), ())  # where: .retain_inputs, .retain_outputs
+
     def __call__(self, *inputs: Any) -> Any:
-        outputs = self.apply(inputs)
+        outputs = _OldStep.apply(self, *map(torch.as_tensor, inputs))  # type: ignore[no-untyped-call]
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def apply(self, inputs: Any) -> tuple[Tensor, ...]:
+    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: .apply
         return tuple(_OldStep.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
-    def backward(self, inputs: Any, grad_outputs: Any) -> Any:  # where: backward_cpu, backward_gpu
-        on_gpu = any(x is not None and x.is_cuda for x in (*inputs, *grad_outputs))
-        return (self.backward_gpu if on_gpu else self.backward_cpu)(inputs, grad_outputs)
+    def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
+        return self.forward_gpu(inputs) if any(x.is_cuda for x in inputs) else self.forward_cpu(inputs)
 
-    def backward_cpu(self, inputs: Any, grad_outputs: Any) -> Any:
+    def backward(self, inputs: Any, grad_outputs: Any) -> Any:
+        if hasattr(self, "backward_cpu") or hasattr(self, "backward_gpu"):  # where: backward_cpu, backward_gpu
+            on_gpu = any(x is not None and x.is_cuda for x in (*inputs, *grad_outputs))
+            return (self.backward_gpu if on_gpu else self.backward_cpu)(inputs, grad_outputs)
         return (None,) * len(inputs)
 
-    def backward_gpu(self, inputs: Any, grad_outputs: Any) -> Any:
-        return (None,) * len(inputs)
+    def retain_inputs(self, indexes: Any) -> None:
+        self._kept = (tuple(indexes), self._kept[1])
+
+    def retain_outputs(self, indexes: Any) -> None:
+        self._kept = (self._kept[0], tuple(indexes))
 
 
 class _Step(torch.autograd.Function):
@@ -92,7 +99,7 @@ class _Step(torch.autograd.Function):
 
 class _OldStep(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, node: Function, *inputs: Any) -> Any:
+    def forward(ctx: Any, node: Any, *inputs: Any) -> Any:
         inputs = tuple(x.data for x in inputs)  # it may write into them and return them
         node.retain_inputs(range(len(inputs)))  # where: .retain_inputs
         outputs = tuple(torch.as_tensor(y, device=x.device).data for x in inputs[:1] for y in node.forward(inputs))
@@ -100,14 +107,12 @@ class _OldStep(torch.autograd.Function):
         ctx.mark_non_differentiable(*(y for y in outputs if not y.is_floating_point()))
         ctx.node, ctx.inputs = node, inputs
         ctx.inputs = [x if i in node._kept[0] else None for i, x in enumerate(inputs)]  # where: .retain_inputs
-        ctx.outputs = [outputs[i].data for i in node._kept[1]]  # where: .retain_outputs
         return outputs
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         if torch.is_grad_enabled():
             raise RuntimeError(f"{type(ctx.node).__name__} cannot be differentiated twice")
-        ctx.node._saved = ctx.inputs, ctx.outputs  # where: .retain_outputs
         # copies: `backward` may write into a gradient that other functions get, too
         grad_outputs = tuple(None if g is None else g.clone() for g in grad_outputs)
         gradients = zip(ctx.node.backward(tuple(ctx.inputs), grad_outputs), ctx.needs_input_grad[1:])

@@ -96,7 +96,8 @@ class Unwrap(StatementEdit):
     """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it.
 
     With the ``branch`` 'whole' it stays as it is, with 'item' a ``with`` statement without its ``item``. ``operands``
-    are the names in those lines, and in those put ``before`` it, as in ReplaceStatement.
+    are the names in those lines, and in those put ``before`` it, as in ReplaceStatement. With ``at_last`` the lines
+    behind it stand in a ``finally``, and what is left of it in its ``try``.
     """
 
     branch: str = "body"
@@ -104,6 +105,7 @@ class Unwrap(StatementEdit):
     operands: Mapping[str, Operand] = dataclasses.field(default_factory=dict)
     before: str = ""
     item: int = 0
+    at_last: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

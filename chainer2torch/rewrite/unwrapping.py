@@ -20,6 +20,10 @@ def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[A
         lines = unwrapped(node.with_changes(leading_lines=[]), rest, elif_, code)
         return import_edits.above([*code(edit.before), *lines], node.leading_lines)
     above = list(node.leading_lines)
+    if edit.at_last:
+        inner = [_without_item(node.with_changes(leading_lines=[]), edit.item)] if edit.branch == "item" else None
+        guarded = node.body if inner is None else cst.IndentedBlock(inner)
+        return [cst.Try(guarded, finalbody=cst.Finally(cst.IndentedBlock(code(edit.append))), leading_lines=above)]
     if edit.branch == "item":
         return [_without_item(node, edit.item), *code(edit.append)]
     if edit.branch == "whole":

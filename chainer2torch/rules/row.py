@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from chainer2torch.rules import differences
+from chainer2torch.rules.row_codes import default_code
 from chainer2torch.rules.signature import Signature
 
 STATES = ("exact", "close", "review", "manual")
@@ -230,7 +231,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
         function=fields.get("function"),
         examples=tuple(examples),
         proof=fields.get("proof"),
-        code=fields.get("code") or _default_code(name, label),
+        code=fields.get("code") or default_code(name, label),
         ignores=tuple(fields.get("ignores", ())),
         renames=fields.get("renames", {}),
         differs_without=fields.get("differs_without"),
@@ -359,44 +360,3 @@ def _unbound(text: str, bound: Collection[str]) -> Iterator[str]:
             yield f"template `{text}` uses `{name}`, which is not a parameter, a macro, or one of " + ", ".join(
                 sorted(TEMPLATE_ROOTS)
             )
-
-
-# The hundreds of a code tell the room: C2T1xx functions, 2xx links, ... (docs/codes.md).
-_CODES = (
-    ("?", "C2T390"),
-    ("chainer.functions", "C2T100"),
-    ("chainer.links", "C2T200"),
-    ("chainer.Link", "C2T200"),
-    ("chainer.Chain", "C2T200"),
-    ("chainer.Sequential", "C2T200"),
-    ("chainer.initializers", "C2T210"),
-    ("chainer.link_hooks", "C2T220"),
-    ("chainer.Parameter", "C2T310"),
-    ("chainer.Variable", "C2T300"),
-    ("chainer.backends", "C2T330"),
-    ("chainer.backend", "C2T330"),
-    ("chainer.get_device", "C2T330"),
-    ("numpy", "C2T320"),
-    ("cupy", "C2T320"),
-    ("chainer.config", "C2T400"),
-    ("chainer.using_config", "C2T400"),
-    ("chainer.no_backprop_mode", "C2T400"),
-    ("chainer.optimizer", "C2T500"),
-    ("chainer.optimizers", "C2T500"),
-    ("chainer.Optimizer", "C2T500"),
-    ("chainer.GradientMethod", "C2T500"),
-    ("chainer.dataset", "C2T610"),
-    ("chainer.iterators", "C2T620"),
-    ("chainer.training", "C2T600"),
-    ("chainer.report", "C2T630"),
-    ("chainermn", "C2T700"),
-    ("chainer.serializers", "C2T800"),
-)
-_LIBRARY_CODE = "C2T091"
-
-
-def _default_code(name: str, table: str) -> str:
-    if table.startswith("packs/"):
-        return _LIBRARY_CODE
-    best = max((entry for entry in _CODES if name.startswith(entry[0])), key=lambda e: len(e[0]), default=None)
-    return best[1] if best else "C2T090"

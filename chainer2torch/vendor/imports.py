@@ -11,7 +11,8 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Sequence
 
-from chainer2torch.vendor.rooms import Import, Piece, Room, VendorError, outer_names, replaced
+from chainer2torch.vendor.free_names import outer_names
+from chainer2torch.vendor.rooms import Import, Piece, Room, VendorError, replaced
 
 _WIDTH = 120
 # modules that are imported under a short name; importing one of them loads all in it that helpers take

@@ -20,7 +20,7 @@ from chainer import iterators, optimizers, training
 from chainer.dataset import concat_examples
 
 """
-_SMOOTH = ("tanh", "sigmoid", "softplus", "elu", "relu", "leaky_relu", "arctan", "sin", "sinh", "hard_sigmoid")
+_SMOOTH = ("tanh", "sigmoid", "softplus", "elu", "relu", "leaky_relu", "arctan", "sin", "erf", "hard_sigmoid")
 N = 6
 
 

@@ -23,6 +23,11 @@ def test_what_is_computed_for_a_value_of_any_kind_keeps_the_module():
     assert "compat.array_module(x)" in text
 
 
+def test_of_several_values_the_first_that_is_a_tensor_has_the_device():
+    text = code("def f(x, y):\n    y = F.relu(y)\n    xp = cuda.get_array_module(x, y)\n    return x, xp.zeros(3)\n")
+    assert "device = y.device" in text and "array_module" not in text, text
+
+
 def test_two_modules_are_compared_by_what_they_are_of():
     text = code("def f(a, b):\n    assert cuda.get_array_module(F.relu(a)) is cuda.get_array_module(F.relu(b))\n")
     assert "compat.array_module(F.relu(a)) == compat.array_module(F.relu(b))" in text

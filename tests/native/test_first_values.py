@@ -1,5 +1,6 @@
 """First values: the distribution of every layer's parameters beside Chainer's; nn.init beside initializers."""
 
+import functools
 import copy
 import io
 import math
@@ -13,7 +14,8 @@ import torch
 from scipy import stats
 from torch import nn
 
-from chainer2torch.native.first_values import initialized
+from chainer2torch.compat.links import link_tree
+from chainer2torch.native.first_values import initialize_parameter, initialized, parameter
 
 WB = {"W": "weight", "b": "bias"}
 # Chainer's link, torch's layer, and which parameters are each other's
@@ -264,3 +266,31 @@ def test_compiles_and_exports():
     torch.export.export(net, (torch.ones(2, 4),))
     torch.fx.symbolic_trace(net)
     assert chainer.__version__.startswith("7.")
+
+
+def test_parameters_are_filled_as_chainers_when_they_are_made_and_when_they_get_a_shape():
+    for values in (None, 0.5, np.arange(3, dtype="f"), chainer.initializers.One()):
+        ours = torch.nn.init.ones_ if callable(values) else values
+        made, waiting = (
+            parameter(ours, (2, 3)),
+            parameter(0 if values is None else ours, None),
+        )
+        np.testing.assert_array_equal(made.detach(), chainer.Parameter(values, (2, 3)).array)
+        assert made.dtype == torch.float32 and made.requires_grad
+        if not isinstance(values, np.ndarray):  # an array is the parameter
+            assert torch.nn.parameter.is_lazy(waiting)
+            initialize_parameter(waiting, (2, 3))
+        theirs = chainer.Parameter(0 if values is None else values)
+        if theirs.array is None:
+            theirs.initialize((2, 3))
+        np.testing.assert_array_equal(waiting.detach(), theirs.array)
+        assert waiting.requires_grad and isinstance(waiting, torch.nn.Parameter)
+    with pytest.raises(AttributeError):  # one of a lazy layer
+        initialize_parameter(torch.nn.LazyLinear(3).weight, (3, 2))
+
+
+def test_a_parameter_of_ones_own_is_filled_anew_in_a_copy():
+    module = torch.nn.Module()
+    module.scale = parameter(functools.partial(torch.nn.init.normal_, std=2), 5)
+    copied = link_tree.copy_link(module, "init")
+    assert not torch.equal(copied.scale, module.scale)

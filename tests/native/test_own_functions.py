@@ -100,7 +100,7 @@ def test_old_style_is_not_differentiated_twice():
 
 
 def test_a_function_without_a_forward_raises():
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(AttributeError):
         compat.FunctionNode().apply((torch.ones(1),))
 
 

@@ -42,3 +42,20 @@ def test_it_is_imported_behind_chainer():
     ]
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
     assert done.stdout.strip() in ("numpy", "cupy") and not done.stderr
+
+
+def test_vision_models_come_without_what_they_would_download(monkeypatch):
+    from chainer.links.model.vision import vgg
+
+    from chainer2torch.native import vision_models
+    from chainer2torch.verify.worker import chainer_legacy, torch_models
+
+    monkeypatch.setattr(vgg, "_retrieve", vgg._retrieve)
+    chainer_legacy.no_downloads()
+    assert vgg._retrieve("weights.npz", "no://where", "the model") == "the model"
+    monkeypatch.setattr(vision_models, "load_vision_weights", vision_models.load_vision_weights)
+    torch_models._no_downloads(vision_models)
+    torch_models._no_downloads(vision_models)
+    vision_models.load_vision_weights(None, "auto", "weights.npz")
+    with pytest.raises(FileNotFoundError):
+        vision_models.load_vision_weights(None, "no_such.npz", "weights.npz")

@@ -110,8 +110,8 @@ class BinaryHierarchicalSoftmax(ChainerLayer):
         paths = torch.zeros(max(found) + 1, longest, dtype=torch.long)
         codes = torch.zeros(max(found) + 1, longest, dtype=dtype)  # 0: the path is over
         for label, path in found.items():
-            for i, (node, code) in enumerate(path):
-                paths[label, i], codes[label, i] = node, code
+            paths[label, : len(path)] = torch.tensor([node for node, _ in path])
+            codes[label, : len(path)] = torch.tensor([code for _, code in path])
         self.register_buffer("paths", paths, persistent=False)
         self.register_buffer("codes", codes, persistent=False)
         self._new_parameter("W", Uniform(1), (nodes, in_size))  # not of that dtype, as in Chainer

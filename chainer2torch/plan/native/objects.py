@@ -134,13 +134,32 @@ class Objects:
         return self._concerns[kind.cls]
 
     def of(self, kind: Kind) -> list[Inst]:
-        """The training objects among the options of a kind."""
-        return [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
+        """The training objects among the options of a kind; of several of a class that are used alike each of them."""
+        found = [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
+        return [one for k in found for one in self._each(k)]
+
+    def _each(self, inst: Inst) -> list[Inst]:
+        """The objects that one may be. Where something is done with one of them alone, they have no site."""
+        if not inst.among:
+            return [inst]
+        alike = len({frozenset(self._members.get(site, ())) for site in inst.among}) == 1
+        return [Inst(inst.cls, site) for site in inst.among] if alike else [Inst(inst.cls)]
+
+    @functools.cached_property
+    def _members(self) -> dict[int, set[ast.AST]]:
+        """The places where something is asked of an object, by its site."""
+        found: dict[int, set[ast.AST]] = {}
+        for module in self.analysis.project.modules.values():
+            for node in module.source.of(ast.Attribute):
+                for kind in options(self.analysis.kind(node.value)):
+                    for site in kind.sites if isinstance(kind, Inst) and self.concern(kind) is not None else ():
+                        found.setdefault(site, set()).add(node)
+        return found
 
     def is_native(self, kind: Kind) -> bool:
         """Whether a value is a training object that becomes native (or None), whichever of its kinds it is."""
         found = self.of(kind)
-        others = [k for k in options(kind) if k != NONE and k not in found]
+        others = [k for k in options(kind) if k != NONE and self.concern(k) is None]
         return bool(found) and not others and not any(self.reason(k) for k in found)
 
     def reason(self, inst: Inst) -> str:

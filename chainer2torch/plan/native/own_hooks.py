@@ -28,7 +28,7 @@ def _asks_little(context: Context, kind: Kind) -> bool:
         return _uses_target_only(kind.info, 0)
     if not isinstance(kind, Inst):
         return False
-    owners = context.analysis.mro(kind.cls)
+    owners = [owner for owner in context.analysis.mro(kind.cls) if owner != "builtins.object"]
     if isinstance(owners[0], str):
         return owners[0] in HOOKS
     if not all(isinstance(owner, ClassInfo) for owner in owners):

@@ -158,13 +158,18 @@ def _averages(objects: Objects, context: Context) -> bool:
 def _optimizers(objects: Objects, use: Use, bound: Bound) -> list[Kind]:
     """What the optimizer may be whose rate is changed; [] where that is not seen."""
     if (own := bound.given.get("optimizer")) is not None:
-        return list(options(use.context.kind(own)))
+        return _kinds(objects, use.context.kind(own))
     found: list[Kind] = []
     for context, node in _given(objects, use):
-        kinds = options(context.kind(node))
+        kinds = _kinds(objects, context.kind(node))
         if any(isinstance(kind, Inst) and _is_optimizer(objects, kind) for kind in kinds):
             found += kinds
     return found
+
+
+def _kinds(objects: Objects, kind: Kind) -> list[Kind]:
+    """The options of a kind, with each of the optimizers among them."""
+    return [*objects.of(kind), *(k for k in options(kind) if objects.concern(k) is None)]
 
 
 def _given(objects: Objects, use: Use) -> Iterator[tuple[Context, ast.expr]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.components import components
 from chainer2torch.analysis.kinds import Ref, options
@@ -87,6 +88,10 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 decisions.mark(node, row, row.name, "exact")
                 return
         if reached and value is False and not called:
+            if _put_back(context, decisions, call, inside.expressions):
+                decisions.use(node)
+                decisions.mark(node, row, row.name, "exact")
+                return
             helper = "native.evaluating"
         elif reached and not inside.asked or value is UNDECIDED:
             helper = "native.in_mode" if reached and not inside.asked else "compat.using_train"
@@ -122,7 +127,7 @@ def _plain_block(context: Context, call: ast.Call, changes: bool) -> ast.With | 
 
 def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.Call, modules: list[str]) -> bool:
     """``model.eval()`` above a block that begins in train mode, and ``model.train()`` behind it; None: it stays so."""
-    if not all(text.replace(".", "").isidentifier() for text in modules):
+    if not all(_is_name(text) for text in modules):
         return False
     operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
     before, behind = ("\n".join(f"{name}.{mode}()" for name in operands) for mode in ("eval", "train"))
@@ -140,12 +145,48 @@ def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.C
     return True
 
 
-def _free_name(context: Context, node: ast.AST) -> str | None:
-    """A name for a result, which the function around a node does not use."""
+def _put_back(context: Context, decisions: Decisions, call: ast.Call, modules: list[str]) -> bool:
+    """``model.eval()`` above a block, and behind it the mode that the model had before, whatever ends the block."""
+    block = context.source.statement(call)
+    name = _free_name(context, block, ("was_training", "training_before"))
+    if not isinstance(block, ast.With) or name is None or len(modules) != 1 or not _is_name(modules[0]):
+        return False
+    if any(
+        isinstance(a, ast.With) and "using_config" in ast.unparse(a).split(":\n")[0] for a in _around(context, block)
+    ):
+        return False  # that block needs the name
+    if [item.optional_vars for item in block.items if item.context_expr is call] != [None]:
+        return False
+    index = next(i for i, item in enumerate(block.items) if item.context_expr is call)
+    branch = "item" if len(block.items) > 1 else "body"
+    before, behind = f"{name} = model.training\nmodel.eval()", f"model.train({name})"
+    operands = {"model": Operand(code=modules[0])}
+    start = context.source.start(block)
+    decisions.edit(block, Unwrap(start, branch, behind, operands, before, index, at_last=True))
+    return True
+
+
+def _around(context: Context, node: ast.AST) -> Iterator[ast.With]:
+    """The blocks around a node in the same function."""
+    for ancestor in context.source.ancestors(node):
+        if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return
+        if isinstance(ancestor, ast.With):
+            yield ancestor
+
+
+def _is_name(text: str) -> bool:
+    return text.replace(".", "").isidentifier()
+
+
+def _free_name(
+    context: Context, node: ast.AST, names: tuple[str, ...] = ("result", "output", "returned")
+) -> str | None:
+    """A name for a value, which the function around a node does not use."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     used = {n.id for n in ast.walk(context.source.tree) if isinstance(n, ast.Name)}
     used |= {n.arg for n in ast.walk(function or context.source.tree) if isinstance(n, ast.arg)}
-    return next((name for name in ("result", "output", "returned") if name not in used), None)
+    return next((name for name in names if name not in used), None)
 
 
 def _reached_by_eval(context: Context) -> bool:

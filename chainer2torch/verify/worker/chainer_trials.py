@@ -179,6 +179,8 @@ def _flattened(source, inputs):
 
     try:
         namespace = chainer_snippets.execute({"source": source})
+        if not any(isinstance(link, chainer.links.Linear) for link in namespace["model"].links()):
+            return []
         with Watch():
             namespace["run"](**given)
     except Exception:

@@ -63,6 +63,8 @@ def _no_downloads(helpers: Any) -> None:
     for cls in vars(helpers).values():
         if isinstance(cls, type) and "_load" in vars(cls) and "_extracted" in vars(cls):
             cls._load = _load_named(cls._load)  # type: ignore[attr-defined]
+    if hasattr(helpers, "load_vision_weights"):
+        helpers.load_vision_weights = _load_named(helpers.load_vision_weights)
 
 
 def _load_named(load: Callable[..., None]) -> Callable[..., None]:

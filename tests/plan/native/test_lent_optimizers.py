@@ -137,17 +137,30 @@ def test_methods_of_version_1_change_the_gradients_at_once():
     assert "compat.decay_weights(optimizer.param_groups[0]['params'], 0.1)" in code
 
 
-def test_two_of_one_class_in_one_variable_stay_together():
-    text = LOOP.replace(
-        "optimizer = optimizers.{make}",
-        """optimizer = optimizers.Adam(0.05)
+TWO_ADAMS = """optimizer = optimizers.{make}
     if model is None:
         optimizer = optimizers.Adam(0.01)
     elif isinstance(model, str):
-        optimizer = optimizers.SGD(0.1)""",
-    )
-    code = check(text.format(before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
-    assert "Late" not in code and "optimizer.param_groups[0]['params'] = list(model.parameters())" in code
+        optimizer = optimizers.SGD(0.1)"""
+
+
+def test_one_of_several_of_a_class_is_made_with_its_model():
+    text = LOOP.replace("optimizer = optimizers.{make}", TWO_ADAMS)
+    text = text.replace("setup(model)", "setup(model)\n    if model is not None:\n        optimizer.add_hook(HOOK)")
+    text = text.replace("HOOK", "chainer.optimizer_hooks.GradientClipping(0.1)")
+    code = check(text.format(make="Adam(0.05)", before="setattr(optimizer, 'alpha', 0.02)"), rtol=1e-3)
+    assert "Late" not in code and "'params'" not in code
+    assert all(f"Adam(model.parameters(), lr={rate})" in code for rate in (0.05, 0.01))
+
+
+def test_two_of_a_class_are_one_by_one_only_where_all_that_is_done_is_done_with_both():
+    made = """by_name = {{'a': optimizers.Adam(0.1), 'b': optimizers.Adam(0.01)}}
+    by_name['a'].setup(model.l1)
+    by_name['b'].setup(model.l2)"""
+    text = LOOP.replace("optimizer = optimizers.{make}\n    optimizer.setup(model)", made)
+    text = text.replace("optimizer.update()", "for each in by_name.values(): each.update()")
+    code = check(text.format(before="pass"), rtol=1e-3)
+    assert "compat.Adam(model.l2.parameters(), lr=0.01)" in code and "each.step()" in code
 
 
 DISPLAYED = """

@@ -32,7 +32,7 @@ class NonbiasWeightDecay:
             param.grad += self.rate * param.data
 
 
-class Scaling:
+class Scaling(object):
     name = 'Scaling'
 
     def __call__(self, opt):

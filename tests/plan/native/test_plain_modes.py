@@ -90,6 +90,8 @@ class Deep(chainer.Chain):
             self.first = L.EmbedID(5, 4)
             self.second = L.EmbedID(5, 4)
             self.net = Net()
+        self.first.W.array[...], self.second.W.array[...] = .5, .25
+        self.fc.W.array[...] = self.net.fc.W.array[...] = .25
 
     def __call__(self, x, i, activation=None):
         h = compose(self.net(x), [self.fc, self.bn, F.relu] if len(i) > 9 else [self.bn, F.relu])
@@ -105,9 +107,6 @@ def train(_):
     model = Deep()
     x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
     i = np.array([0, 2, 1, 4, 4])
-    for table, value in ((model.first, .5), (model.second, .25)):
-        table.W.array[...] = value
-    model.fc.W.array[...] = model.net.fc.W.array[...] = .25
     found = []
     for _ in range(3):
         found.append(model(x, i))
@@ -150,4 +149,43 @@ def test_blocks_that_may_begin_in_another_mode(use: str) -> None:
 def test_blocks_that_are_left_before_their_end(leaving: str) -> None:
     block = f"        with chainer.using_config('train', False):\n            y = model(x)\n            {leaving}\n"
     source = f"def run(model, x):\n    for x in [x]:\n{block}\nrun(Net(), 1)\n"
-    assert "with compat.evaluating(model):" in migrated(NET + source, "").code
+    code = migrated(NET + source, "").code
+    assert "was_training = model.training\n        model.eval()\n        try:\n            y = model(x)\n" in code
+    assert "        finally:\n            model.train(was_training)\n" in code and "compat" not in code
+
+
+PUT_BACK = """
+class Guarded(Net):
+    def predict(self, x, fails=False):
+        with chainer.using_config('train', False), chainer.no_backprop_mode():
+            if fails:
+                raise ValueError
+            for i in range(3):
+                return self(x) + i
+
+    def both(self, x):
+        with chainer.using_config('train', False):
+            y = self(x)
+            with chainer.using_config('train', False):
+                y += self(x)
+            return y + self(x) + self.predict(x)
+
+
+def train(_):
+    model = Guarded()
+    model.fc.W.array[...] = .5
+    x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
+    found = []
+    for i in range(4):
+        try:
+            found.append(model.predict(x, fails=i == 1))
+        except ValueError:
+            pass
+        found += [model(x), model.both(x), model(x)]
+    return found
+"""
+
+
+def test_the_mode_before_comes_back_whatever_ends_a_block() -> None:
+    code = check(PUT_BACK, head=NET)
+    assert code.count("self.train(was_training)") == 1 and code.count("with compat.evaluating(self):") == 1
