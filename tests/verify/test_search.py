@@ -234,7 +234,7 @@ def inside(tmp_path_factory):
         # what a Linear flattens is a vector
         ("Flattens", "found by trying: Flattens() of f32[4,8]"),
         # a program for a GPU alone, an array as an argument, what is None by default and cannot be, names of then
-        ("OnGpu", "found by trying: OnGpu(8, numpy.eye(8, dtype=numpy.float32), limit=8) of f32[4,8]"),
+        ("OnGpu", "found by trying: OnGpu(8, numpy.tri(8, dtype=numpy.float32), limit=8) of f32[4,8]"),
     ],
 )
 def test_what_the_rest_of_the_project_tells(inside, name, note):

@@ -113,7 +113,7 @@ def sorts(names, first="images"):
 
 
 LINK = "L.Linear(8, 8)"
-MATRIX = "numpy.eye(8, dtype=numpy.float32)"
+MATRIX = "numpy.tri(8, dtype=numpy.float32)"
 _OF_ARRAYS = frozenset("shape ndim dtype astype size reshape T transpose sum tocoo tocsr copy flatten max min".split())
 _ARGUMENTS = (
     (r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$", ["None", "False"]),
