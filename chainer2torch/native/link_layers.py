@@ -42,11 +42,19 @@ class Convolution2D(nn.LazyConv2d):
         else:
             nn.Conv2d.__init__(self, in_channels, out_channels, ksize, **options)
         initialized(self, weight=initialW, bias=initial_bias)
+        if in_channels is not None:  # where: _initialize_params
+            self._initialize_params(in_channels)
+
+    def _initialize_params(self, in_channels: int) -> None:  # where: _initialize_params
+        """Where a class below makes what depends on the size; the weight is there, or made now."""
+        if is_lazy(self.weight):
+            self.initialize_parameters(torch.empty(1, in_channels, 1, 1))
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """The maps of a batch, convolved."""
         if is_lazy(self.weight):
             self.initialize_parameters(input)
+            self._initialize_params(input.shape[1])  # where: _initialize_params
         return super().forward(input)
 
     @classmethod
@@ -106,11 +114,19 @@ class Deconvolution2D(nn.LazyConvTranspose2d):
             nn.ConvTranspose2d.__init__(self, in_channels, out_channels, ksize, **options)
         self.outsize = outsize
         initialized(self, weight=initialW, bias=initial_bias)
+        if in_channels is not None:  # where: _initialize_params
+            self._initialize_params(in_channels)
+
+    def _initialize_params(self, in_channels: int) -> None:  # where: _initialize_params
+        """Where a class below makes what depends on the size; the weight is there, or made now."""
+        if is_lazy(self.weight):
+            self.initialize_parameters(torch.empty(1, in_channels, 1, 1))
 
     def forward(self, input: torch.Tensor, output_size: Any = None) -> torch.Tensor:
         """The maps of a batch, of ``outsize`` where that is given."""
         if is_lazy(self.weight):
             self.initialize_parameters(input)
+            self._initialize_params(input.shape[1])  # where: _initialize_params
         return super().forward(input, output_size or self.outsize)
 
 
@@ -130,6 +146,13 @@ class LinearLink(nn.LazyLinear):
         else:
             nn.Linear.__init__(self, in_size, out_size, bias=not nobias)
         initialized(self, weight=initialW, bias=initial_bias)
+        if in_size is not None:  # where: _initialize_params
+            self._initialize_params(in_size)
+
+    def _initialize_params(self, in_size: int) -> None:  # where: _initialize_params
+        """Where a class below makes what depends on the size; the weight is there, or made now."""
+        if is_lazy(self.weight):
+            self.initialize_parameters(torch.empty(1, in_size))
 
     @classmethod
     def from_params(cls, W: Any, b: Any = None, nobias: bool = False) -> LinearLink:
@@ -141,6 +164,7 @@ class LinearLink(nn.LazyLinear):
         rows = input.flatten(n_batch_axes)
         if is_lazy(self.weight):
             self.initialize_parameters(rows)
+            self._initialize_params(rows.shape[-1])  # where: _initialize_params
         return F.linear(rows, self.weight, self.bias)
 
 

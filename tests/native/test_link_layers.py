@@ -10,7 +10,7 @@ import torch.nn as nn
 from chainer2torch.native import link_attributes, link_layers, links
 from chainer2torch.native.first_values import Constant, NaN, as_initializer
 from chainer2torch.native.layers import BatchNorm, Embedding
-from tests.support.native_snippets import migrated
+from tests.support.native_snippets import migrated, run
 
 
 def _loaded(layer, link):
@@ -278,3 +278,47 @@ def test_parameters_of_a_link_are_plain_parameters_that_are_nan_until_they_are_s
     assert not {"add_param", "add_params", "faithful_parameter"} & set(result.helpers)
     pair = migrated(_OWN_PARAMETERS.replace("b=(n,)", "b=((n,), np.float32)"))
     assert "compat.add_params(" in pair.code
+
+
+_SIZED = """
+import chainer.links as L
+
+
+class Scaled(L.{link}):
+    def _initialize_params(self, n_in):
+        super(Scaled, self)._initialize_params(n_in)
+        with self.init_scope():
+            self.gamma = chainer.Parameter(np.arange(n_in, dtype=np.float32) + 0.5)
+
+
+class Own(Scaled):
+    def __call__(self, x):
+        if self.W.array is None:
+            self._initialize_params(x.shape[1])
+        return super(Own, self).__call__(x) * self.gamma.array.sum()
+
+
+def run(xs):
+    results = []
+    for cls in (Scaled, Own):
+        for n_in in (2, None):
+            link = cls(n_in, 3{more}, initialW=chainer.initializers.Constant(0.5), initial_bias=0.25)
+            early = n_in is not None and hasattr(link, 'gamma')
+            y = link(F.reshape(chainer.Variable(xs[0]), {shape}))
+            results.append((early, y.array.tolist(), link.gamma.array.tolist(), link.W.array.tolist()))
+    return results
+"""
+
+
+@pytest.mark.parametrize(
+    ("link", "more", "shape"),
+    [("Convolution2D", ", 1", "(1, 2, 1, 1)"), ("Deconvolution2D", ", 1", "(1, 2, 1, 1)"), ("Linear", "", "(1, 2)")],
+)
+def test_what_depends_on_the_input_size_is_made_where_chainer_makes_it(link, more, shape):
+    """Spectral normalization makes its gamma there; the method of the program was never called."""
+    theirs, ours, code = run(_SIZED.format(link=link, more=more, shape=shape))
+    assert "class Scaled(compat." in code and [each[0] for each in theirs] == [True, False, True, False]
+    for one, other in zip(theirs, ours, strict=True):
+        assert one[0] == other[0]
+        for values, same in zip(one[1:], other[1:], strict=True):
+            np.testing.assert_allclose(values, same, rtol=1e-6)
