@@ -227,7 +227,15 @@ def _freezing_by_marks(analysis: Analysis) -> frozenset[int]:
     freezes = _with(analysis, lambda _, module: freezing.freezes(module))
     clips = _with(analysis, lambda _, module: any(word in module.source.text for word in freezing.CLIPS))
     releases = _with(analysis, _releases)
-    return freezes & clips | releases | _with(analysis, lambda _, module: not freezing.freezes_for_good(module))
+    files = analysis.once(_files)
+    programs = {group: [module for module, other in files.items() if other == group] for group in freezes}
+    late = _with(
+        analysis,
+        lambda _, module: (
+            files[module] in freezes and not freezing.freezes_for_good(analysis, module, programs[files[module]])
+        ),
+    )
+    return freezes & clips | releases | late
 
 
 def _releases(analysis: Analysis, module: ModuleInfo) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.plan.questions import callers
 
 CLIPS = ("GradientClipping", "clip_grads")  # what counts the gradients of frozen parameters, too
 SWITCH = "disable_update"
@@ -77,7 +78,7 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-def freezes_for_good(module: ModuleInfo) -> bool:
+def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[ModuleInfo]) -> bool:
     """Whether every optimizer is set up before its parameters are frozen: ``setup`` gives them new rules.
 
     Nor may they be frozen in a loop that trains, where there may be gradients already.
@@ -88,11 +89,22 @@ def freezes_for_good(module: ModuleInfo) -> bool:
         if node.attr != SWITCH and not sets:
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
-        if any(source.start(call) > source.start(node) for call in setups) or node.attr == SWITCH and not setups:
+        if any(source.start(call) > source.start(node) for call in setups):
             return False
+        if node.attr == SWITCH and not setups:
+            looks = any(other.attr == "grad" for place in program for other in place.source.of(ast.Attribute))
+            if looks or not callers.follow(analysis, module, node, program, _is_set_up):
+                return False
         if any(_trains(loop) for loop in source.ancestors(node) if isinstance(loop, (ast.For, ast.While))):
             return False
     return True
+
+
+def _is_set_up(module: ModuleInfo, call: ast.Call) -> bool | None:
+    """Whether all that a function sets up is set up before a call; None: it sets up nothing."""
+    source = module.source
+    setups = list(_setups(module, source.enclosing(call, *_FUNCTIONS)))
+    return all(source.start(other) < source.start(call) for other in setups) if setups else None
 
 
 def _trains(loop: ast.AST) -> bool:

@@ -82,3 +82,30 @@ def test_a_setting_read_through_hyperparam():
     later = "optimizer.hyperparam.alpha *= 0.5; losses.append(optimizer.hyperparam.alpha)"
     code = check(program(first="made = [optimizer]", later=later), rtol=1e-4)
     assert "faithful" not in code
+
+
+HELPERS = """
+def fix(model):
+    def still(link):
+        link.disable_update()
+    still(model.l1)
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "later", "more", "plain"),
+    [
+        ("fix(model)", "pass", "", True),
+        ("[f(model) for f in (fix,)]", "pass", "", False),  # handed on
+        ("pass", "fix(model)", "", False),  # in a loop that trains
+        ("fix(model); optimizer.setup(model)", "pass", "", False),  # enabled again
+        ("fix(model); losses.append(float(abs(model.l1.W.array).sum()))", "losses.append(model.l1.W.grad.sum())", "",
+         False),
+        ("fix(model)", "pass", "def other(model):\n    fix(model)\n", False),  # nobody knows what was set up
+    ],
+)  # fmt: skip
+def test_layers_that_a_function_freezes_behind_setup(then, later, more, plain):
+    code = check(HELPERS + more + program("MomentumSGD(lr=0.1)", then=then, later=later), rtol=1e-4)
+    assert ("link.requires_grad_(False)" in code and "Late" not in code) is plain
+    assert ("compat.freeze(link.parameters())" in code and "Late" in code) is not plain
