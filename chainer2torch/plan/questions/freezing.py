@@ -81,9 +81,11 @@ def _is_false(node: ast.expr) -> bool:
 def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[ModuleInfo]) -> bool:
     """Whether every optimizer is set up before its parameters are frozen: ``setup`` gives them new rules.
 
-    Nor may they be frozen in a loop that trains, where there may be gradients already.
+    Nor may they be frozen in a loop that trains, where there may be gradients already, or in a program that looks at
+    gradients: Chainer computes those of frozen parameters, too.
     """
     source = module.source
+    looks = any(other.attr == "grad" for place in program for other in place.source.of(ast.Attribute))
     for node in source.of(ast.Attribute):
         sets = node.attr == RULE and not isinstance(getattr(source.parents.get(node), "ctx", None), ast.Load)
         if node.attr != SWITCH and not sets:
@@ -91,9 +93,10 @@ def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[M
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
         if any(source.start(call) > source.start(node) for call in setups):
             return False
+        if looks:
+            return False
         if node.attr == SWITCH and not setups:
-            looks = any(other.attr == "grad" for place in program for other in place.source.of(ast.Attribute))
-            if looks or not callers.follow(analysis, module, node, program, _is_set_up):
+            if not callers.follow(analysis, module, node, program, _is_set_up):
                 return False
         if any(_trains(loop) for loop in source.ancestors(node) if isinstance(loop, (ast.For, ast.While))):
             return False
