@@ -38,9 +38,7 @@ def new_name(analysis: Analysis, owner: Parameter) -> str:
     """``device``, unless something else in the project is an attribute of this name, or a base may have it."""
     cls, name = owner
     assert isinstance(cls, ClassInfo)
-    bases = [base for other in _family(analysis, cls) for base in analysis.mro(other)]
-    own = all(isinstance(base, ClassInfo) or base == "builtins.object" for base in bases)
-    free = own and cls not in analysis.once(_with_devices)
+    free = _is_all_visible(analysis, cls) and cls not in analysis.once(_with_devices)
     return "device" if free else f"{name}_device"
 
 
@@ -110,7 +108,13 @@ def getters(analysis: Analysis) -> Mapping[Parameter, tuple[FuncInfo, ...]]:
     for cls, info in properties(analysis):
         owner = (_representative(analysis, cls), info.name)
         found[owner] = (*found.get(owner, ()), info)
-    return {owner: infos for owner, infos in found.items() if any(is_module(info.returns) for info in infos)}
+    return {
+        (cls, name): infos
+        for (cls, name), infos in found.items()
+        if isinstance(cls, ClassInfo)
+        and _is_all_visible(analysis, cls)
+        and any(is_module(info.returns) for info in infos)
+    }
 
 
 def given_by(context: Context, statement: ast.Return) -> Parameter | None:
@@ -147,6 +151,12 @@ def _representative(analysis: Analysis, cls: ClassInfo) -> ClassInfo:
 
 def _family(analysis: Analysis, cls: ClassInfo) -> tuple[ClassInfo, ...]:
     return analysis.once(_families)[cls]
+
+
+def _is_all_visible(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether the project has every base of the classes that share one with a class."""
+    bases = (base for other in _family(analysis, cls) for base in analysis.mro(other))
+    return all(isinstance(base, ClassInfo) or base == "builtins.object" for base in bases)
 
 
 def _families(analysis: Analysis) -> Mapping[ClassInfo, tuple[ClassInfo, ...]]:

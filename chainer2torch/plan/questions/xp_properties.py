@@ -1,6 +1,6 @@
 """The properties of a project's own classes that give array modules: ``return cuda.cupy if self.gpu else numpy``.
 
-Only those of which nothing is hidden: a plain ``property`` without a setter, on a class whose bases are all visible.
+Only a plain ``property`` without a setter, which nothing else in its class mentions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ def properties(analysis: Analysis) -> Iterator[tuple[ClassInfo, FuncInfo]]:
     for cls in analysis.classes.values():
         for info in cls.methods.values():
             if info.is_property and _is_plain(cls, info) and _gives_modules(analysis, info):
-                if all(isinstance(base, ClassInfo) or base == "builtins.object" for base in analysis.mro(cls)):
-                    yield cls, info
+                yield cls, info
 
 
 def is_module(kind: Kind | None) -> bool:
