@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.xp_devices import device_in, is_device, parameter, variable
-from chainer2torch.plan.questions.xp_attributes import places
+from chainer2torch.plan.questions.xp_attributes import getters, given_by, places
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
 from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of, set_attribute
@@ -48,6 +48,7 @@ def run(context: Context) -> Decisions:
                 _on_cupy(context, decisions, node)
     _hand_over(context, decisions)
     _attributes(context, decisions)
+    _properties(context, decisions)
     return decisions
 
 
@@ -72,6 +73,25 @@ def _attributes(context: Context, decisions: Decisions) -> None:
         if origin is not None:
             decisions.replace(statement.value, origin.template, origin.operands(context))
             _tell(context, decisions, origin)
+
+
+def _properties(context: Context, decisions: Decisions) -> None:
+    """A property that gives array modules has the name of a device; ``return numpy`` in it is the device of the host.
+
+    What else it gives is replaced as any other device.
+    """
+    devices = context.analysis.once(handed)
+    for owner, infos in context.analysis.once(getters).items() if devices else ():
+        for info in infos:
+            if owner in devices and info.module is context.module:
+                start = context.source.start(info.node) + len("def ")
+                start = context.source.text.index(info.name, start)
+                decisions.edit(info.node, Replace((start, start + len(info.name)), devices[owner], {}))
+    for statement in context.source.of(ast.Return) if devices else ():
+        assert isinstance(statement, ast.Return)
+        if statement.value is not None and given_by(context, statement) in devices:
+            if (origin := host_of(context, statement.value)) is not None:
+                decisions.replace(statement.value, origin.template, {})
 
 
 def _written(context: Context, node: ast.expr, origin: Origin) -> str:

@@ -2,6 +2,7 @@
 
 They become ``self.device`` where every place that reads or sets them has a form (xp_handed.py decides that, with the
 parameters). Here is which places belong together: those of one name, on classes that are bases of each other.
+A property that gives array modules is such an attribute, too: its ``return`` statements set it (xp_properties.py).
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
-from chainer2torch.analysis.models.xp_modules import CUPY, XP
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_origins import Origin
+from chainer2torch.plan.questions.xp_properties import defined_names, is_module, properties
 
 _BY_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 _WITH_THEIR_OWN = ("chainer.Link", "chainer.Variable", "chainer.backend.Device", "chainer.Distribution")
@@ -36,9 +38,7 @@ def new_name(analysis: Analysis, owner: Parameter) -> str:
     """``device``, unless something else in the project is an attribute of this name, or a base may have it."""
     cls, name = owner
     assert isinstance(cls, ClassInfo)
-    bases = [base for other in _family(analysis, cls) for base in analysis.mro(other)]
-    own = all(isinstance(base, ClassInfo) or base == "builtins.object" for base in bases)
-    free = own and cls not in analysis.once(_with_devices)
+    free = _is_all_visible(analysis, cls) and cls not in analysis.once(_with_devices)
     return "device" if free else f"{name}_device"
 
 
@@ -60,20 +60,27 @@ def by_owner(analysis: Analysis) -> Mapping[Parameter, _Places]:
         node.attr
         for module in analysis.project.modules.values()
         for node in module.source.of(ast.Attribute)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_module(analysis, node)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_module(analysis.kind(node))
     }
+    given = analysis.once(getters)
+    names |= {name for _, name in given}
     if not names:
         return {}
     spoiled = set(_said(analysis, names)) | {
-        n for cls in analysis.classes.values() for n in _defined(cls) if n in names
+        n
+        for cls in analysis.classes.values()
+        for n in defined_names(cls)
+        if n in names and cls.methods.get(n) not in given.get((_representative(analysis, cls), n), ())
     }
-    found: dict[Parameter, list[tuple[ModuleInfo, ast.Attribute]]] = {}
+    found: dict[Parameter, list[tuple[ModuleInfo, ast.Attribute]]] = {owner: [] for owner in given}
     wrong: set[Parameter] = set()
     unknown: list[tuple[ModuleInfo, ast.Attribute]] = []
     for module in analysis.project.modules.values():
         for node in module.source.of(ast.Attribute):
             if not isinstance(node, ast.Attribute) or node.attr not in names or node.attr in spoiled:
                 continue
+            if any(isinstance(k, Class) for k in options(analysis.kind(node.value))):
+                spoiled.add(node.attr)  # the property itself: `Model.xp.fget(model)`
             classes, others = _receivers(analysis, node)
             if others and not classes and node.attr == "xp" and isinstance(node.ctx, ast.Load):
                 unknown.append((module, node))  # a link, or an object of these classes: `device_of` takes both
@@ -89,14 +96,40 @@ def by_owner(analysis: Analysis) -> Mapping[Parameter, _Places]:
     return {
         owner: (*nodes, *(unknown if owner[1] == "xp" else ()))
         for owner, nodes in found.items()
-        if owner[1] not in spoiled and owner not in wrong and any(isinstance(n.ctx, ast.Store) for _, n in nodes)
+        if owner[1] not in spoiled
+        and owner not in wrong
+        and any(isinstance(n.ctx, ast.Store) for _, n in nodes) is not (owner in given)
     }
 
 
-def _is_module(analysis: Analysis, node: ast.Attribute) -> bool:
-    """Whether an attribute is given an array module that is not just NumPy."""
-    kind = analysis.kind(node)
-    return kind == XP or isinstance(kind, Ref) and kind.name in CUPY
+def getters(analysis: Analysis) -> Mapping[Parameter, tuple[FuncInfo, ...]]:
+    """The properties that give array modules, by the attribute that each stands for. Ask it with ``analysis.once``."""
+    found: dict[Parameter, tuple[FuncInfo, ...]] = {}
+    for cls, info in properties(analysis):
+        owner = (_representative(analysis, cls), info.name)
+        found[owner] = (*found.get(owner, ()), info)
+    return {
+        (cls, name): infos
+        for (cls, name), infos in found.items()
+        if isinstance(cls, ClassInfo)
+        and _is_all_visible(analysis, cls)
+        and any(is_module(info.returns) for info in infos)
+    }
+
+
+def given_by(context: Context, statement: ast.Return) -> Parameter | None:
+    """The attribute for which a statement is what a property of it gives."""
+    return context.analysis.once(_returns).get(statement)
+
+
+def _returns(analysis: Analysis) -> Mapping[ast.Return, Parameter]:
+    return {
+        node: owner
+        for owner, infos in analysis.once(getters).items()
+        for info in infos
+        for node in nodes_of(info.node)
+        if isinstance(node, ast.Return)
+    }
 
 
 def _receivers(analysis: Analysis, node: ast.Attribute) -> tuple[list[ClassInfo], bool]:
@@ -120,6 +153,12 @@ def _family(analysis: Analysis, cls: ClassInfo) -> tuple[ClassInfo, ...]:
     return analysis.once(_families)[cls]
 
 
+def _is_all_visible(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether the project has every base of the classes that share one with a class."""
+    bases = (base for other in _family(analysis, cls) for base in analysis.mro(other))
+    return all(isinstance(base, ClassInfo) or base == "builtins.object" for base in bases)
+
+
 def _families(analysis: Analysis) -> Mapping[ClassInfo, tuple[ClassInfo, ...]]:
     """For each class all that share a base or a derived class with it, in the order of the files."""
     group = {cls: cls for cls in analysis.classes.values()}
@@ -132,15 +171,6 @@ def _families(analysis: Analysis) -> Mapping[ClassInfo, tuple[ClassInfo, ...]]:
     for member, rep in group.items():
         together.setdefault(rep, []).append(member)
     return {member: tuple(together[rep]) for member, rep in group.items()}
-
-
-def _defined(cls: ClassInfo) -> Iterator[str]:
-    """Names that the body of a class defines: methods, properties, values."""
-    yield from cls.methods
-    for statement in cls.node.body:
-        for node in ast.walk(statement) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else ():
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
 
 
 def _said(analysis: Analysis, names: Collection[str]) -> Iterator[str]:
@@ -165,5 +195,5 @@ def _with_devices(analysis: Analysis) -> frozenset[ClassInfo]:
     if UNKNOWN in receivers:
         return frozenset(_representative(analysis, cls) for cls in analysis.classes.values())
     classes = [kind.cls for kind in receivers if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo)]
-    classes += [cls for cls in analysis.classes.values() if "device" in _defined(cls)]
+    classes += [cls for cls in analysis.classes.values() if "device" in defined_names(cls)]
     return frozenset(_representative(analysis, cls) for cls in classes)

@@ -13,9 +13,10 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
 from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
-from chainer2torch.plan.questions.xp_attributes import Parameter, by_owner, new_name, of_attribute
+from chainer2torch.plan.questions.xp_attributes import Parameter, by_owner, getters, new_name, of_attribute
 from chainer2torch.plan.questions.xp_origins import host_of, origin_of
 from chainer2torch.plan.questions.xp_uses import function_of, parameter_for, used
 from chainer2torch.plan.questions.xp_variables import is_own, variables_in
@@ -68,7 +69,13 @@ class _Search:
                 return False
             elif used(context, node, self.devices) is None and not self._becomes_variable(context, parent):
                 return False
-        return True
+        return all(self._gives_device(info) for info in self.analysis.once(getters).get(found, ()))
+
+    def _gives_device(self, info: FuncInfo) -> bool:
+        """Whether all that a property gives are devices."""
+        context = self._context(info.module)
+        values = [node.value for node in nodes_of(info.node) if isinstance(node, ast.Return)]
+        return all(value is not None and self._is_device(context, value) for value in values)
 
     def _becomes_variable(self, context: Context, statement: ast.AST | None) -> bool:
         """``xp = self.xp`` of a variable that is a device."""

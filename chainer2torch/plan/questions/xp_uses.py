@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.reading import read
 from chainer2torch.plan.questions.rows import row_of_kind
-from chainer2torch.plan.questions.xp_attributes import Parameter, places
+from chainer2torch.plan.questions.xp_attributes import Parameter, given_by, places
 from chainer2torch.rules.row import Case
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
@@ -45,6 +45,8 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
         return True if parameter_for(context, node) in handed else None
     if isinstance(parent, ast.Assign):
         return True if set_attribute(context, parent, handed) is not None else None
+    if isinstance(parent, ast.Return):
+        return True if given_by(context, parent) in handed else None
     if isinstance(parent, ast.Compare):
         return True if _asks_for_host(context, parent, node) else None
     if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):

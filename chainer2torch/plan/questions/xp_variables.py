@@ -99,6 +99,8 @@ def _bound_otherwise(scope: ast.AST) -> set[str]:
     """The names that something else than an assignment binds in a scope: imports, definitions, handlers, ``global``."""
     found: set[str] = set()
     for node in nodes_of(scope):
+        if node is scope:  # its own name is bound outside
+            continue
         if isinstance(node, ast.alias):
             found.add(node.asname or node.name.split(".")[0])
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)):
