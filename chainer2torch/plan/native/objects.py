@@ -20,7 +20,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import flows, imports
+from chainer2torch.plan.native import alike, flows, imports
 from chainer2torch.plan.native.calls import is_dict
 from chainer2torch.plan.options import Options
 
@@ -136,25 +136,11 @@ class Objects:
     def of(self, kind: Kind) -> list[Inst]:
         """The training objects among the options of a kind; of several of a class that are used alike each of them."""
         found = [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
-        return [one for k in found for one in self._each(k)]
-
-    def _each(self, inst: Inst) -> list[Inst]:
-        """The objects that one may be. Where something is done with one of them alone, they have no site."""
-        if not inst.among:
-            return [inst]
-        alike = len({frozenset(self._members.get(site, ())) for site in inst.among}) == 1
-        return [Inst(inst.cls, site) for site in inst.among] if alike else [Inst(inst.cls)]
+        return [one for k in found for one in (alike.each(k, self._members) if k.among else [k])]
 
     @functools.cached_property
     def _members(self) -> dict[int, set[ast.AST]]:
-        """The places where something is asked of an object, by its site."""
-        found: dict[int, set[ast.AST]] = {}
-        for module in self.analysis.project.modules.values():
-            for node in module.source.of(ast.Attribute):
-                for kind in options(self.analysis.kind(node.value)):
-                    for site in kind.sites if isinstance(kind, Inst) and self.concern(kind) is not None else ():
-                        found.setdefault(site, set()).add(node)
-        return found
+        return alike.members(self.analysis, lambda kind: self.concern(kind) is not None)
 
     def is_native(self, kind: Kind) -> bool:
         """Whether a value is a training object that becomes native (or None), whichever of its kinds it is."""
