@@ -50,7 +50,7 @@ class Batches:
 
     next = __next__  # where: next
     epoch = property(lambda self: self._drawn // len(self.loader))  # where: epoch
-    is_new_epoch = property(lambda self: self._drawn > 0 == self._inside)  # where: is_new_epoch
+    is_new_epoch = property(lambda self: self._drawn > 0 and self._inside == 0)  # where: is_new_epoch
     dataset = property(lambda self: self.loader.dataset)  # where: .dataset
     batch_size = property(lambda self: self.loader.batch_size)  # where: .batch_size
     current_position = property(lambda self: self._inside * self.loader.batch_size)  # where: current_position

@@ -65,13 +65,20 @@ def _making_examples(analysis: Analysis) -> dict[FuncInfo, None]:
 
 def _forwards(context: Context, decisions: Decisions, function: FuncInfo) -> None:
     """What an example has of arrays that run backwards (``image[:, :, ::-1]``) is copied: PyTorch makes no tensor of
-    such a view."""
+    such a view. A text, a tuple or a list that is turned round is none."""
     for node in nodes_of(function.node):
         if isinstance(node, ast.Return) and node.value is not None:
             parts = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]
             for part in parts:
-                if runs_backwards(context, part, function=function.node):
+                if runs_backwards(context, part, function=function.node) and _may_be_array(context, part):
                     wrap(context, decisions, part, "value.copy()")
+
+
+def _may_be_array(context: Context, part: ast.expr) -> bool:
+    """Whether a part of an example is an array, as far as is known."""
+    whole = part.value if isinstance(part, ast.Subscript) else part  # of a part of a text nothing is known
+    kinds = (*options(context.kind(part)), *options(context.kind(whole)))
+    return all(kind == UNKNOWN or isinstance(kind, HostArray) for kind in kinds)
 
 
 def _class(context: Context, decisions: Decisions, cls: ClassInfo) -> None:

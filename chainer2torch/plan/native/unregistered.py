@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
+from chainer2torch.analysis.kinds import Inst, Kind
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.questions.link_parts import objects_in
 
 _ADDS = frozenset({"add_link", "add_module"})
 _COLLECTS = frozenset({"append", "extend", "insert"})
@@ -47,20 +48,9 @@ def _in_class(analysis: Facts, info: ClassInfo) -> bool:
     return False
 
 
-def _links_in(analysis: Facts, kind: Kind, depth: int = 4) -> Iterator[Inst]:
+def _links_in(analysis: Facts, kind: Kind) -> Iterator[Inst]:
     """The links that a value is, or that a container holds."""
-    for one in options(kind) if depth else ():
-        items: tuple[Kind, ...] = ()
-        if isinstance(one, Tup):
-            items = one.items
-        elif isinstance(one, Lst):
-            items = (one.element,)
-        elif isinstance(one, Dct):
-            items = (one.element, *(item for _, item in one.items))
-        elif isinstance(one, Inst) and analysis.derives(one.cls, "chainer.Link"):
-            yield one
-        for item in items:
-            yield from _links_in(analysis, item, depth - 1)
+    return (one for one in objects_in(kind) if analysis.derives(one.cls, "chainer.Link"))
 
 
 def is_without_mode(kind: Kind) -> bool:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Kind, Tensor
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.host_values import wrap
 
 _FLOATING = ("float16", "float32", "float64")
-_SWAPPED = {ast.Add: "(NAME := v) + ARRAY", ast.Mult: "(NAME := v) * ARRAY", ast.Sub: "-((NAME := v) - ARRAY)"}
-# the words are read from left to right: the expression is computed first
-_BY_NAME = {
-    ast.Div: "torch.div(other=(NAME := v), input=ARRAY)",
-    ast.Pow: "torch.pow(exponent=(NAME := v), input=ARRAY)",
-}
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
 
 
 def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, array: ast.expr, variable: Kind) -> bool:
@@ -25,35 +21,27 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
     if dtype in _FLOATING:
         wrap(context, decisions, array, f"torch.as_tensor(value, dtype=torch.{dtype})")
         return False
-    name = _free_name(context, node)
-    if name is None:
+    name, sign = _free_name(context, node), _SIGNS.get(type(node.op))
+    if name is None or sign is None and array is node.left:
         wrap(context, decisions, array, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
         decisions.mark(node, None, "numpy.ndarray", "review", _NOT_SEEN, "C2T320")
         return False
+    tensor = tensor_of(context, array)
     if array is node.right:
         wrap(context, decisions, node.left, f"({name} := value)")
-        wrap(context, decisions, array, f"torch.as_tensor(value).to({name})")
+        wrap(context, decisions, array, f"{tensor}.to({name})")
         return False
-    template = (_SWAPPED | _BY_NAME).get(type(node.op))
-    if template is None:
-        wrap(context, decisions, array, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
-        decisions.mark(node, None, "numpy.ndarray", "review", _NOT_SEEN, "C2T320")
-        return False
-    template = template.replace("ARRAY", "torch.as_tensor(a).to(NAME)").replace("NAME", name)
-    decisions.replace(node, template, {"v": context.operand(node.right), "a": context.operand(array)})
+    template = f"{tensor}.to({name} := variable) {sign} {name}"
+    decisions.replace(node, template, {"variable": context.operand(node.right), "value": context.operand(array)})
     return True
 
 
-_NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
-
-
 def _free_name(context: Context, node: ast.AST) -> str | None:
-    """A name for the expression, in a function: nothing else there is called so."""
+    """A name for the expression, in a function: nothing else there is called so, nor in a function inside of it."""
     scope = context.source.enclosing(node, ast.FunctionDef)
     inner = context.source.enclosing(node, ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.GeneratorExp)
     if scope is None or inner is not scope:
         return None
-    words = (getattr(n, "id", None) or getattr(n, "arg", None) for n in nodes_of(scope))
-    taken = {word for word in words if word}
-    taken |= {word for n in nodes_of(scope) if isinstance(n, (ast.Global, ast.Nonlocal)) for word in n.names}
+    taken = {getattr(n, "id", None) or getattr(n, "arg", None) for n in ast.walk(scope)}
+    taken |= {word for n in ast.walk(scope) if isinstance(n, (ast.Global, ast.Nonlocal)) for word in n.names}
     return next((n for n in ("y", "out", "result") if n not in taken), None)

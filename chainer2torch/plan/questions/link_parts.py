@@ -30,17 +30,17 @@ def _is_among(link: Inst, found: set[_Place]) -> bool:
 
 
 def _collect(analysis: Facts, kind: Kind, found: set[_Place]) -> None:
-    for one in _links_in(kind):
+    for one in objects_in(kind):
         if isinstance(one.cls, ClassInfo):
             for cls in analysis.mro(one.cls):
                 for value in cls.attrs.values() if isinstance(cls, ClassInfo) else ():
-                    new = [part for part in _links_in(value) if (part.cls, part.site) not in found]
+                    new = [part for part in objects_in(value) if (part.cls, part.site) not in found]
                     found.update((part.cls, part.site) for part in new)
                     for part in new:
                         _collect(analysis, part, found)
 
 
-def _links_in(kind: Kind, depth: int = 4) -> Iterator[Inst]:
+def objects_in(kind: Kind, depth: int = 4) -> Iterator[Inst]:
     """The objects that a value is, or that a container holds."""
     for one in options(kind) if depth else ():
         items: tuple[Kind, ...] = ()
@@ -53,7 +53,7 @@ def _links_in(kind: Kind, depth: int = 4) -> Iterator[Inst]:
         elif isinstance(one, Inst):
             yield one
         for item in items:
-            yield from _links_in(item, depth - 1)
+            yield from objects_in(item, depth - 1)
 
 
-__all__ = ["are_parts"]
+__all__ = ["are_parts", "objects_in"]

@@ -103,3 +103,9 @@ def train(model):
 def test_examples_may_be_views_that_run_backwards() -> None:
     code = check(FLIPPING)
     assert "DataLoader(" in code and "return x[:, 0].copy(), np.int32(i % 2)" in code and "return x.copy(), t" in code
+
+
+@pytest.mark.parametrize("value", ["'abc'", "('a', 'b')", "[1, 2]"])
+def test_what_is_no_array_is_turned_round_as_it_is(value: str) -> None:
+    body = f"class D(chainer.dataset.DatasetMixin):\n    def get_example(self, i):\n        x = {value}\n"
+    assert "return x[::-1], i\n" in migrated(body + "        return x[::-1], i\n").code
