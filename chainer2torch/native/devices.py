@@ -29,7 +29,7 @@ def using_device(device: torch.device) -> contextlib.AbstractContextManager[Any]
 
 def use_device(device: torch.device) -> None:
     """Makes the device the current one; nothing happens for the CPU. Source: chainer.backend.Device.use."""
-    if device.type == "cuda":
+    if device.type == "cuda" and device.index is not None:  # without a number it is the current one
         torch.cuda.set_device(device)
 
 

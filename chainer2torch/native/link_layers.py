@@ -190,7 +190,9 @@ class BatchNormLink(_BatchNorm):
         super().__init__(size, eps, 1 - decay)
         self.affine = use_gamma and use_beta
         if not use_gamma:
-            self.weight = None  # type: ignore[assignment]
+            del self.weight
+            # ones and not None: on a GPU the backward pass fails for a bias alone
+            self.register_buffer("weight", torch.ones(size), persistent=False)
         if not use_beta:
             self.bias = None  # type: ignore[assignment]
         given = [

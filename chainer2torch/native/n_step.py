@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,7 +53,10 @@ class NStepRNN(nn.RNNBase):
 
     def forward(self, hx: Tensor | None, xs: Sequence[Tensor]) -> Any:
         """``hy, ys``: the last state and the outputs, from the state ``hx`` or zeros."""
-        ys, hy = super().forward(pack_sequence(list(xs), enforce_sorted=False), hx)
+        packed = pack_sequence(list(xs), enforce_sorted=False)
+        # cuDNN has no backward pass in eval mode
+        with nullcontext() if self.training else torch.backends.cudnn.flags(enabled=not torch.is_grad_enabled()):
+            ys, hy = super().forward(packed, hx)
         return hy, unpack_sequence(ys)
 
 

@@ -68,6 +68,7 @@ _EXAMPLE_KEYS = frozenset(
         "raises",
         "unknown",
         "loud",
+        "host",
     }
 )
 _CASE_KEYS = frozenset({"when", "torch", "difference"})

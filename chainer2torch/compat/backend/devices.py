@@ -65,7 +65,7 @@ def use_device(device: Any) -> torch.device:
     Source: chainer.backend.Device.use.
     """
     used = get_device(device)
-    if used.type == "cuda":
+    if used.type == "cuda" and used.index is not None:  # without a number it is the current one
         torch.cuda.set_device(used)
     return used
 
@@ -128,7 +128,8 @@ def _send(x: Any, device: torch.device | None) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         x = _as_tensor(x)
     if isinstance(x, torch.Tensor):
-        return x if device is None else x.to(device, non_blocking=True)
+        # only towards a GPU: nobody would wait for a copy to the host before the host reads it
+        return x if device is None else x.to(device, non_blocking=device.type != "cpu")
     if isinstance(x, (list, tuple)):
         items = [_send(item, device) for item in x]
         return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)

@@ -1,6 +1,7 @@
 """Chainer's recurrent links over whole sequences (NStepLSTM and its family), on torch's recurrent layers."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -87,8 +88,9 @@ class _NStepBase(nn.Module):
             raise AssertionError("xs must be a list or tuple of sequences")
         packed = pack_sequence(list(xs), enforce_sorted=False)
         first = [self.init_hx(xs) if state is None else state for state in states]
-        # not a link of its own: `forward` runs without its hooks
-        ys, last = self.rnn.forward(packed, tuple(first) if len(first) > 1 else first[0])
+        # not a link of its own: `forward` runs without its hooks; cuDNN has no backward pass in eval mode
+        with nullcontext() if self.training else torch.backends.cudnn.flags(enabled=not torch.is_grad_enabled()):
+            ys, last = self.rnn.forward(packed, tuple(first) if len(first) > 1 else first[0])
         return list(last) if len(first) > 1 else [last], unpack_sequence(ys)
 
     def forward(self, hx: Any, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:

@@ -140,6 +140,8 @@ class BatchNormalization(ChainerLayer):
             # the deviation from the mean is 0, and so are the gradients of x and gamma
             y = (x - x.detach()) * 0 if weight is None else (x - x.detach()) * 0 * weight
             return y if bias is None else y + bias
+        if weight is None and bias is not None:
+            weight = torch.ones_like(bias)  # on a GPU the backward pass fails for a bias alone
         return F.batch_norm(x, mean, var, weight, bias, self.training, 1 - decay, self.eps)
 
 

@@ -34,6 +34,7 @@ class Pair:
     strided: bool = False
     initial: bool = False
     may_not_be_a_call: bool = False
+    host: str = ""  # why it is compared on the CPU only
     tried: bool = False  # a call that nobody has written: where Chainer refuses it there is nothing to compare
 
     @property

@@ -325,6 +325,7 @@ class Plan:
                             initial=not short and dtype == dtypes[0],
                             may_not_be_a_call=short and row.name.startswith(_POSITIONAL),
                             tried=tried,
+                            host=options.get("host", ""),
                         )
                     )
                 )

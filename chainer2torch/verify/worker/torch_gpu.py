@@ -21,7 +21,7 @@ def use(device: str) -> None:
 
     if not torch.cuda.is_available():
         raise RuntimeError("PyTorch cannot use a GPU: torch.cuda.is_available() is False")
-    torch.cuda.set_device(torch.device(device))
+    torch.cuda.set_device(torch.device(device).index or 0)  # "cuda" has no number, and `set_device` wants one
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.deterministic = True
