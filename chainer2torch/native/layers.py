@@ -83,7 +83,9 @@ class BatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum)
         self.affine = weight and bias
         if not weight:
-            self.weight = None  # type: ignore[assignment]
+            del self.weight
+            # ones and not None: on a GPU the backward pass fails for a bias alone
+            self.register_buffer("weight", torch.ones(num_features), persistent=False)
         if not bias:
             self.bias = None  # type: ignore[assignment]
         nn.init.constant_(self.running_var, running_var)  # type: ignore[arg-type]  # where: running_var

@@ -30,7 +30,9 @@ class MultiNodeBatchNormalization(_BatchNorm):
         communication_backend: str = "auto",
     ) -> None:
         super().__init__(int(size), eps, 1 - decay)
-        self.weight = self.weight if use_gamma else None  # type: ignore[assignment]
+        if not use_gamma:  # ones and not None: on a GPU the backward pass fails for a bias alone
+            del self.weight
+            self.register_buffer("weight", torch.ones(int(size)), persistent=False)
         self.bias = self.bias if use_beta else None  # type: ignore[assignment]
         nn.init.zeros_(self.running_var)  # type: ignore[arg-type]
 
@@ -46,7 +48,7 @@ class MultiNodeBatchNormalization(_BatchNorm):
         mean, square = _Mean.apply(torch.stack([x.mean(axes), x.square().mean(axes)]), True)
         var = square - mean.square()
         y: Tensor = (x - mean.view(shape)) * (var + self.eps).rsqrt().view(shape)
-        y = y if self.weight is None else y * _Mean.apply(self.weight, False).view(shape)
+        y = y * _Mean.apply(self.weight, False).view(shape)
         y = y if self.bias is None else y + _Mean.apply(self.bias, False).view(shape)
         count, running = x.numel() // x.shape[1], (self.running_mean, self.running_var)
         with torch.no_grad():

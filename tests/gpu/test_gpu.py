@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.compat.functions import normalization
+from chainer2torch.compat.links import n_step_links, normalization_links
+from chainer2torch.compat.optimizers import adam
 from chainer2torch.engine import migrate_source
+from chainer2torch.native import layers, n_step
 from chainer2torch.verify.worker import compat_module
 from chainer2torch.verify.judge import pairs
 from chainer2torch.verify.models.verify_models import verify_models
@@ -145,6 +149,70 @@ def test_xp_on_the_gpu(compat, cuda, name):
     expected = cuda.to_cpu(expected)
     assert str(actual.dtype) == f"torch.{expected.dtype}" and tuple(actual.shape) == expected.shape
     np.testing.assert_allclose(actual.cpu().numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+# What only a GPU showed once
+
+
+def test_a_copy_to_the_host_waits(compat):
+    x = torch.randn(4096, 4096, device="cuda")
+    for _ in range(8):
+        x = x @ x / 64
+    assert np.array_equal(compat.to_device("@numpy", x).numpy().copy(), x.cpu().numpy())
+
+
+@pytest.mark.parametrize("style", ["faithful", "native"])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_normalization_with_a_bias_alone_has_gradients(style, training):
+    layer = (
+        normalization_links.BatchNormalization(3, use_gamma=False)
+        if style == "faithful"
+        else layers.BatchNorm(3, weight=False)
+    ).cuda()
+    layer.train(training)
+    x = torch.randn(4, 3, 2, 2, device="cuda", requires_grad=True)
+    (layer(x) * x.detach()).sum().backward()
+    assert x.grad is not None and torch.isfinite(x.grad).all() and layer.bias.grad.abs().sum() > 0
+    assert [name for name, _ in layer.named_parameters()] == ["bias"] and "weight" not in layer.state_dict()
+
+
+@pytest.mark.parametrize("module", [n_step_links, n_step])
+def test_recurrent_layers_have_gradients_in_eval_mode(module):
+    layer = module.NStepLSTM(2, 4, 3, 0.5)
+    xs = [torch.randn(n, 4) for n in (3, 2)]
+    grads = []
+    for device in ("cpu", "cuda"):
+        layer.to(device).eval().zero_grad()
+        layer(None, None, [x.to(device) for x in xs])[2][0].sum().backward()
+        grads.append([p.grad.cpu().numpy() for p in layer.parameters()])
+    for cpu, gpu in zip(*grads, strict=True):
+        np.testing.assert_allclose(gpu, cpu, rtol=1e-4, atol=1e-6)
+
+
+def test_adam_is_the_same_when_the_default_is_float64():
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = []
+        for device in ("cpu", "cuda"):
+            param = torch.nn.Parameter(torch.ones(3, device=device))
+            optimizer = adam.Adam(alpha=0.1, params=[param])
+            for _ in range(3):
+                param.grad = torch.full_like(param, 0.5)
+                optimizer.update()
+            found.append(param.detach().cpu().numpy())
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_response_normalization_has_the_window_of_the_device(cuda, n):
+    from chainer import functions
+
+    x = np.random.RandomState(0).standard_normal((2, 7, 3, 2)).astype("f")
+    expected = cuda.to_cpu(functions.local_response_normalization(cuda.to_gpu(x), n, alpha=0.3).array)
+    actual = normalization.local_response_normalization(torch.from_numpy(x).cuda(), n, alpha=0.3)
+    np.testing.assert_allclose(actual.cpu().numpy(), expected, rtol=1e-5)
 
 
 # Training

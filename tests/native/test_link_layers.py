@@ -253,7 +253,8 @@ def test_a_normalization_without_gamma_loses_its_weight_in_a_line():
         "                self.more = [L.BatchNormalization(n, use_gamma=False)]\n\n"
         "    def __call__(self, x):\n        return self.a(self.conv(x))\n"
     ).code
-    assert "self.a = nn.BatchNorm2d(n, eps=2e-05)" in code and "self.a.weight = None" in code
+    assert "self.a = nn.BatchNorm2d(n, eps=2e-05)" in code and "del self.a.weight" in code
+    assert "self.a.register_buffer('weight', torch.ones_like(self.a.bias), persistent=False)" in code
     assert "[compat.BatchNorm(n, eps=2e-05, weight=False)]" in code
 
 

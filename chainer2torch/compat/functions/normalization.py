@@ -266,12 +266,13 @@ def local_response_normalization(
 
     Args:
         x: float tensor of shape (n, c, ...).
-        n: the window reaches over ``n // 2`` channels on each side.
+        n: the window reaches over ``n // 2`` channels on each side; for an even n on a GPU over one less below.
         k, alpha, beta: see above. (torch's divides ``alpha`` by the size of the window.)
     Source: chainer.functions.local_response_normalization.
     """
     half = n // 2
-    squares = F.pad(x.square().movedim(1, -1), (half, half)).unfold(-1, 2 * half + 1, 1).sum(-1).movedim(-1, 1)
+    below = n - half - 1 if x.is_cuda else half  # Chainer's kernel has n channels, its NumPy code n // 2 on each side
+    squares = F.pad(x.square().movedim(1, -1), (below, half)).unfold(-1, below + half + 1, 1).sum(-1).movedim(-1, 1)
     return x * (k + alpha * squares) ** -beta
 
 

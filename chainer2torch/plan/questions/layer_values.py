@@ -179,7 +179,10 @@ def _computed(
 ) -> str:
     """The statement that gives a parameter the value of an expression of a row."""
     if is_nothing(value):
-        return f"{parameter} = None"
+        # ones that nothing trains or saves: on a GPU the backward pass of a normalization fails for a bias alone
+        layer, _, name = parameter.rpartition(".")
+        ones = f"torch.ones_like({layer}.bias), persistent=False"
+        return f"del {parameter}\n{layer}.register_buffer({name!r}, {ones})"
     if is_number(value):
         return _line(context, parameter, value, operands)
     names = {n.id: n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
