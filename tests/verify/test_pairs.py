@@ -12,6 +12,7 @@ X = {"x": "f32[3,4]"}
 XT = {"x": "f32[5,4]", "t": "i32[5] in [-1,4)"}
 XY = {"x": "f32[3,4]", "y": "f32[3,4]"}
 IMAGE = {"x": "f32[2,3,5,5]"}
+MANY = {"x": "f32[10000]"}
 
 # name: (given, Chainer's expression, PyTorch's expression, options)
 EQUAL = {
@@ -29,6 +30,7 @@ EQUAL = {
     "dropout in test mode": (X, "F.dropout(x, 0.3)", "F.dropout(x, 0.3, training=False)", {"mode": "eval"}),
     "float64": (IMAGE, "F.average_pooling_2d(x, 2)", "F.avg_pool2d(x, 2)", {"dtype": "float64"}),
     "both": (XY, "x * y, x + y", "(x * y, x + y)", {}),
+    "terms that cancel": (MANY, "F.sum(x + 999) - 9.99e6", "x.double().sum().to(x.dtype)", {}),
 }
 FAULTS = {
     "slope": (X, "F.leaky_relu(x)", "F.leaky_relu(x)", {}),
@@ -53,6 +55,7 @@ FAULTS = {
     "float64 precision": (X, "x * 3", "(x.float() * 3).double()", {"dtype": "float64"}),
     "does not raise": (XY, "F.reshape(x, (5,)) + y", "x + y", {"raises": True}),
     "raises for the wrong reason": (XY, "F.reshape(x, (5,)) + y", "undefined_name", {"raises": True}),
+    "beside terms that cancel": (MANY, "F.sum(x + 999) - 9.99e6", "x.double().sum().to(x.dtype) * 1.01", {}),
     "crash": (X, "x * 2", "x.undefined", {}),
     "scalar": (X, "float(F.sum(x).data)", "torch.mean(x).item()", {}),
     "value": (X, "x.shape", "x.shape[::-1]", {}),
@@ -151,6 +154,12 @@ def test_equal(batch, name):
     outcome = batch[f"equal-{name}".replace(" ", "_")]
     assert (outcome.status, outcome.reasons) == (PASSED, [])
     assert outcome.compared
+
+
+def test_float64_decides_where_terms_cancel(batch):
+    """The sum of numbers near 999 is a whole number in float32: what is left of it differs by a percent."""
+    outcome = batch["equal-terms_that_cancel"]
+    assert outcome.rounded and "rounding" in outcome.notes[0]
 
 
 @pytest.mark.parametrize("name", FAULTS)
