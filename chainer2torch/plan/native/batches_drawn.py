@@ -73,10 +73,13 @@ class _Walk:
 
 def _of_another(iterator: ast.expr) -> bool:
     """Whether an iterator is asked for by another name than `main`, so that no epoch is counted by it."""
-    if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Attribute) or not iterator.args:
+    if isinstance(iterator, ast.Subscript):
+        holder, form, name = iterator.value, "_iterators", iterator.slice
+    elif isinstance(iterator, ast.Call) and iterator.args:
+        holder, form, name = iterator.func, "get_iterator", iterator.args[0]
+    else:
         return False
-    name = iterator.args[0]
-    return iterator.func.attr == "get_iterator" and isinstance(name, ast.Constant) and name.value != "main"
+    return getattr(holder, "attr", "") == form and isinstance(name, ast.Constant) and name.value != "main"
 
 
 __all__ = ["draws_one"]
