@@ -25,6 +25,7 @@ _NEXT = frozenset({"next", "__next__"})
 _SAME = frozenset({"batch_size", "dataset"})  # attributes of a DataLoader, too
 _BATCH = "batch"
 NEXT_BATCH = "next_batch"
+_OF_THE_BASE = frozenset({NEXT_BATCH, "_batches"})  # names of the base that draws
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def further_draws(cls: ClassInfo) -> list[tuple[ast.Call, ast.expr]]:
 
 def _is_taken(cls: ClassInfo) -> bool:
     names = (getattr(n, "attr", getattr(n, "name", None)) for n in ast.walk(cls.module.source.tree))
-    return NEXT_BATCH in names
+    return not _OF_THE_BASE.isdisjoint(names)
 
 
 def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[str, Drawing]) -> list[Drawing] | None:

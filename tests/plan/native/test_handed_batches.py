@@ -180,6 +180,7 @@ KEPT = {
     "a training that goes on": {"more": "chainer.serializers.load_npz(out, trainer)"},
     "a snapshot that is found": {"more": "trainer.extend(extensions.snapshot(autoload=True))"},
     "one of that name": {"more": "updater.next_batch = None"},
+    "a name of the base": {"more": "updater._batches = None"},
 }
 
 
