@@ -14,7 +14,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 _NEXT = frozenset({"next", "__next__"})
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_LEAVES = (ast.Break, ast.Continue, ast.Return)
+_LEAVES: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue, ast.Return)
 _MOST = 99  # draws, or ways, that are told apart
 
 
@@ -91,8 +91,14 @@ class _Walk:
     def __init__(self, methods: dict[str, FuncInfo], again: Collection[str]):
         self.methods, self.again = methods, again  # ``again``: what several classes of the program's own define
 
-    def of(self, function: ast.AST, inside: frozenset[str]) -> set[Draws]:
-        return self._sum(ast.iter_child_nodes(function), inside)
+    def of(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, inside: frozenset[str]) -> set[Draws]:
+        if isinstance(function, ast.Lambda):
+            return self._count(function.body, inside)
+        for place, statement in enumerate(function.body):
+            after = function.body[place + 1 :]
+            if _may_be_left(statement, (ast.Return,)) and self._sum(after, inside) != {_NONE}:
+                return {_UNKNOWN}  # it may return before it draws
+        return self._sum(function.body, inside)
 
     def _sum(self, nodes: Iterable[ast.AST], inside: frozenset[str]) -> set[Draws]:
         total = {_NONE}
@@ -156,11 +162,11 @@ def _times(loop: ast.For) -> Draws | None:
     return None
 
 
-def _may_be_left(part: ast.AST) -> bool:
-    """Whether a statement of a loop ends a round, or the loop, before its end."""
+def _may_be_left(part: ast.AST, by: tuple[type[ast.stmt], ...] = _LEAVES) -> bool:
+    """Whether a statement ends a round, a loop or a function before its end."""
     if isinstance(part, (ast.FunctionDef, ast.Lambda)):
         return False
-    return isinstance(part, _LEAVES) or any(map(_may_be_left, ast.iter_child_nodes(part)))
+    return isinstance(part, by) or any(_may_be_left(inner, by) for inner in ast.iter_child_nodes(part))
 
 
 def _repeated(each: set[Draws], times: Draws) -> Draws:

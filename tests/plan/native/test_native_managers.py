@@ -299,6 +299,11 @@ KEPT = {
         "before": MANY + "class Other(Twice):\n    n = 5\n\n\n",
         "updater": "(Other if out else Many)",
     },
+    "no batch at last": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        if self.get_optimizer('main').t > 9:\n            return\n        super().update_core()\n\n\n",
+        "updater": "Two",
+    },
     "a batch now and then": {
         "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
         "        if self.iteration % 2:\n            super().update_core()\n\n\n",
