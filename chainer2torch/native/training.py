@@ -35,14 +35,17 @@ class _Iterations(Fraction):
         return float(super().__rtruediv__(iteration))  # epoch_detail is formatted as a float
 
 
-def iterations_per_epoch(updater: Any) -> Any:
-    """How many batches an epoch has: a fraction where an iterator fills the last one from the next epoch.
+def iterations_per_epoch(updater: Any, draws: int = 1) -> Any:
+    """How many iterations an epoch has: a fraction where an iterator fills the last batch from the next epoch.
 
-    Source: chainer.iterators.SerialIterator.
+    ``draws`` is how many batches an iteration takes. Source: chainer.iterators.SerialIterator.
     """
     iterator = updater.get_iterator("main")
     loader = getattr(iterator, "loader", None)
-    return _Iterations(len(iterator.dataset), iterator.batch_size) if loader is None else len(loader)
+    batches = Fraction(len(iterator.dataset), iterator.batch_size) if loader is None else len(loader)
+    if draws > max(batches, 1):
+        raise ValueError("an update draws more batches than an epoch has")
+    return batches if loader is not None and draws == 1 else _Iterations(batches, draws)
 
 
 class TrainingManager(ExtensionsManager):

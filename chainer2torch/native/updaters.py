@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from chainer2torch.native.data import Batches, collate
+from chainer2torch.native.data import Batches, collate, endless
 from chainer2torch.native.devices import device_number, get_device, to_device
 from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
@@ -91,12 +91,16 @@ class BatchUpdater:
         self.device = device
         self.converter = converter or collate  # where: .converter
         self.input_device = self._device = self.device  # where: input_device, _device
+        self._batches = {name: endless(each) for name, each in self._iterators.items()}  # where: next_batch
         for each in self._optimizers.values():
             if device is not None and getattr(each, "target", None) is not None:
                 each.target.to(device)
 
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
+
+    def next_batch(self, name: str) -> Any:  # where: next_batch
+        return next(self._batches[name])
 
     def get_optimizer(self, name: str) -> Any:
         return self._optimizers[name]

@@ -6,6 +6,10 @@ def get_batch(self):                                     def get_batch(self, bat
 
 def update_core(self):                                   def update_core(self, batch):
     x = self.get_batch()                                     x = self.get_batch(batch=batch)
+
+No epoch is counted by an iterator of another name, so its batches stay drawn where they are:
+
+    other = next(self.get_iterator('target'))                other = self.next_batch('target')
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ _CORE = "update_core"
 _NEXT = frozenset({"next", "__next__"})
 _SAME = frozenset({"batch_size", "dataset"})  # attributes of a DataLoader, too
 _BATCH = "batch"
+NEXT_BATCH = "next_batch"
+_OF_THE_BASE = frozenset({NEXT_BATCH, "_batches"})  # names of the base that draws
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,7 +49,8 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     methods = {n.name: n for n in cls.node.body if isinstance(n, ast.FunctionDef)}
     parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
-    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in idle]
+    apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
+    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
     said = {n.attr for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute)}
     found: dict[str, Drawing] = {}
     for name, method in methods.items():
@@ -59,6 +66,21 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     if held:
         return None
     return _handed_on(cls, methods, found)
+
+
+def further_draws(cls: ClassInfo) -> list[tuple[ast.Call, ast.expr]]:
+    """The calls in a class that draw from an iterator other than the main one, each with the name of that iterator.
+
+    There are none where something in the file already has the name of the method that would take their place.
+    """
+    calls = (n for n in ast.walk(cls.node) if isinstance(n, ast.Call))
+    found = [(call, name) for call in calls if (name := _other_name(_drawn_from(call))) is not None]
+    return found if found and not _is_taken(cls) else []
+
+
+def _is_taken(cls: ClassInfo) -> bool:
+    names = (getattr(n, "attr", getattr(n, "name", None)) for n in ast.walk(cls.module.source.tree))
+    return not _OF_THE_BASE.isdisjoint(names)
 
 
 def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[str, Drawing]) -> list[Drawing] | None:
@@ -116,17 +138,29 @@ def is_self(node: ast.AST) -> bool:
 
 def _is_main(node: ast.AST) -> bool:
     """``self.get_iterator('main')`` or ``self._iterators['main']``."""
+    name = _iterator_name(node)
+    return name is not None and name.value == "main"
+
+
+def _other_name(node: ast.AST | None) -> ast.expr | None:
+    """The name in ``self.get_iterator('target')``; None where it is the main one, or not in the text."""
+    name = None if node is None else _iterator_name(node)
+    return name if name is not None and isinstance(name.value, str) and name.value != "main" else None
+
+
+def _iterator_name(node: ast.AST) -> ast.Constant | None:
+    """The name in ``self.get_iterator('main')`` or ``self._iterators['main']``."""
     if isinstance(node, ast.Call):
         holder, names, form = node.func, node.args, "get_iterator"
         if node.keywords:
-            return False
+            return None
     elif isinstance(node, ast.Subscript):
         holder, names, form = node.value, [node.slice], "_iterators"
     else:
-        return False
+        return None
     if not isinstance(holder, ast.Attribute) or holder.attr != form or not is_self(holder.value):
-        return False
-    return len(names) == 1 and isinstance(names[0], ast.Constant) and names[0].value == "main"
+        return None
+    return names[0] if len(names) == 1 and isinstance(names[0], ast.Constant) else None
 
 
 def _drawn_from(call: ast.Call) -> ast.expr | None:
@@ -161,4 +195,4 @@ def _free(method: ast.FunctionDef) -> str:
     return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
 
 
-__all__ = ["HOLDERS", "Drawing", "drawings_of", "is_self"]
+__all__ = ["HOLDERS", "NEXT_BATCH", "Drawing", "drawings_of", "further_draws", "is_self"]

@@ -1,82 +1,191 @@
-"""How many batches of the main iterator one update draws: an epoch has as many iterations only where it is one."""
+"""How many batches of the main iterator one update draws: an epoch has as many iterations only where it is one.
+
+An epoch of n batches has n / m iterations where each of them draws m.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Collection, Iterable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 _NEXT = frozenset({"next", "__next__"})
-_MANY = 2
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LEAVES: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue, ast.Return)
+_MOST = 99  # draws, or ways, that are told apart
+
+
+@dataclasses.dataclass(frozen=True)
+class Draws:
+    """A number of batches, and attributes of the updater that are added to it, one for each time."""
+
+    number: int = 0
+    attributes: tuple[str, ...] = ()
+
+    def __add__(self, other: Draws) -> Draws:
+        if _UNKNOWN in (self, other):
+            return _UNKNOWN
+        found = Draws(self.number + other.number, tuple(sorted(self.attributes + other.attributes)))
+        return found if found.number + len(found.attributes) <= _MOST else _UNKNOWN
+
+    def written(self, updater: str) -> str:
+        """The number as code."""
+        numbers = [str(self.number)] if self.number or not self.attributes else []
+        return " + ".join(numbers + [f"{updater}.{name}" for name in self.attributes])
+
+
+_UNKNOWN, _NONE, ONE = Draws(-1), Draws(), Draws(1)
 
 
 def draws_one(analysis: Analysis, cls: ClassInfo) -> bool:
     """Whether every way through ``update_core`` of an updater draws just one batch, as far as the text tells."""
-    methods: dict[str, FuncInfo] = {}
+    return draws_of(analysis, cls) == ONE
+
+
+def draws_of(analysis: Analysis, cls: ClassInfo) -> Draws | None:
+    """How many batches each way through ``update_core`` of an updater draws; None: not always as many, or not known.
+
+    ``for _ in range(self.n)`` draws as many as the attribute says, which only ``__init__`` sets.
+    """
+    methods, again = dict[str, FuncInfo](), set[str]()
     for owner in analysis.mro(cls):
         for name, method in owner.methods.items() if isinstance(owner, ClassInfo) else ():
+            again |= {name} & methods.keys()
             methods.setdefault(name, method)
     if "update_core" not in methods:
-        return True
-    return _Walk(methods).of(methods["update_core"].node, frozenset()) == {1}
+        return ONE
+    fixed = analysis.once(_fixed)
+    ways = _Walk(methods, again).of(methods["update_core"].node, frozenset())
+    (found,) = ways if len(ways) == 1 else (_UNKNOWN,)
+    known = found != _UNKNOWN and all(map(fixed.__contains__, found.attributes))
+    return found if known else None
+
+
+def _fixed(analysis: Analysis) -> frozenset[str]:
+    """The attributes that nothing but the ``__init__`` of their own object sets."""
+    set_once, changed = set[str](), set[str]()
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            if not isinstance(node.ctx, ast.Load):
+                method = module.source.enclosing(node, ast.FunctionDef)
+                own = isinstance(node.value, ast.Name) and node.value.id == "self"
+                once = own and isinstance(method, ast.FunctionDef) and method.name == "__init__"
+                (set_once if once else changed).add(node.attr)
+        changed.update(
+            str(call.args[1].value)
+            for call in module.source.of(ast.Call)
+            if isinstance(call.func, ast.Name)
+            and call.func.id in ("setattr", "delattr")
+            and len(call.args) > 1
+            and isinstance(call.args[1], ast.Constant)
+        )
+    return frozenset(name for name in set_once - changed if not name.startswith("__"))
 
 
 class _Walk:
-    """The numbers of batches that pieces of code may draw; more than one is ``_MANY``."""
+    """The numbers of batches that pieces of code may draw."""
 
-    def __init__(self, methods: dict[str, FuncInfo]):
-        self.methods = methods
+    def __init__(self, methods: dict[str, FuncInfo], again: Collection[str]):
+        self.methods, self.again = methods, again  # ``again``: what several classes of the program's own define
 
-    def of(self, function: ast.AST, inside: frozenset[str]) -> set[int]:
-        return self._sum(ast.iter_child_nodes(function), inside)
+    def of(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, inside: frozenset[str]) -> set[Draws]:
+        if isinstance(function, ast.Lambda):
+            return self._count(function.body, inside)
+        for place, statement in enumerate(function.body):
+            after = function.body[place + 1 :]
+            if _may_be_left(statement, (ast.Return,)) and self._sum(after, inside) != {_NONE}:
+                return {_UNKNOWN}  # it may return before it draws
+        return self._sum(function.body, inside)
 
-    def _sum(self, nodes: Iterable[ast.AST], inside: frozenset[str]) -> set[int]:
-        total = {0}
+    def _sum(self, nodes: Iterable[ast.AST], inside: frozenset[str]) -> set[Draws]:
+        total = {_NONE}
         for node in nodes:
-            total = {min(a + b, _MANY) for a in total for b in self._count(node, inside)}
+            total = _sums(total, self._count(node, inside))
         return total
 
-    def _count(self, node: ast.AST, inside: frozenset[str]) -> set[int]:
+    def _count(self, node: ast.AST, inside: frozenset[str]) -> set[Draws]:
         if isinstance(node, (ast.If, ast.IfExp)):
             branches = [b if isinstance(b, list) else [b] for b in (node.body, node.orelse)]
             either = set().union(*(self._sum(branch, inside) for branch in branches))
-            return {min(a + b, _MANY) for a in self._count(node.test, inside) for b in either}
+            return _sums(self._count(node.test, inside), either)
+        if isinstance(node, ast.For) and (times := _times(node)) is not None:
+            each = self._sum(node.body, inside)
+            return each if each == {_NONE} else {_repeated(each, times)}
         below = self._sum(ast.iter_child_nodes(node), inside)
         if isinstance(node, _LOOPS):
-            return {0} if below == {0} else {0, _MANY}
+            return {_NONE} if below == {_NONE} else {_NONE, _UNKNOWN}
         if not isinstance(node, ast.Call):
             return below
-        return {min(a + b, _MANY) for a in below for b in self._called(node, inside)}
+        return _sums(below, self._called(node, inside))
 
-    def _called(self, call: ast.Call, inside: frozenset[str]) -> set[int]:
+    def _called(self, call: ast.Call, inside: frozenset[str]) -> set[Draws]:
         function = call.func
         if isinstance(function, ast.Name):
             drawn = function.id == "next" and not (call.args and _of_another(call.args[0]))
-            return {1} if drawn else {0}
+            return {ONE} if drawn else {_NONE}
         if not isinstance(function, ast.Attribute):
-            return {0}
+            return {_NONE}
         if function.attr in _NEXT:
-            return {0} if _of_another(function.value) else {1}
+            return {_NONE} if _of_another(function.value) else {ONE}
         owner = function.value
         if function.attr == "reset":
-            return {_MANY}  # an epoch begins anew
+            return {_UNKNOWN}  # an epoch begins anew
         if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super":
-            return {1} if function.attr == "update_core" else {0}
+            chainers = {ONE} if function.attr == "update_core" else {_NONE}
+            return {_UNKNOWN} if function.attr in self.again else chainers
         own = isinstance(owner, ast.Name) and owner.id == "self"
         if not own or function.attr not in self.methods or function.attr in inside:
-            return {0}
+            return {_NONE}
         return self.of(self.methods[function.attr].node, inside | {function.attr})
+
+
+def _sums(some: set[Draws], others: set[Draws]) -> set[Draws]:
+    found = {a + b for a in some for b in others}
+    return found if len(found) <= _MOST else {_UNKNOWN}
+
+
+def _times(loop: ast.For) -> Draws | None:
+    """How often a loop over ``range(5)`` or ``range(self.n)`` runs, which nothing leaves; None: not known."""
+    call = loop.iter
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in ("range", "xrange"):
+        return None
+    if len(call.args) != 1 or call.keywords or loop.orelse or _may_be_left(loop):
+        return None
+    size = call.args[0]
+    if isinstance(size, ast.Constant) and isinstance(size.value, int):
+        return Draws(max(size.value, 0))
+    if isinstance(size, ast.Attribute) and isinstance(size.value, ast.Name) and size.value.id == "self":
+        return Draws(0, (size.attr,))
+    return None
+
+
+def _may_be_left(part: ast.AST, by: tuple[type[ast.stmt], ...] = _LEAVES) -> bool:
+    """Whether a statement ends a round, a loop or a function before its end."""
+    if isinstance(part, (ast.FunctionDef, ast.Lambda)):
+        return False
+    return isinstance(part, by) or any(_may_be_left(inner, by) for inner in ast.iter_child_nodes(part))
+
+
+def _repeated(each: set[Draws], times: Draws) -> Draws:
+    """What a loop draws in all, where each of its rounds draws as many batches as the others."""
+    (one,) = each if len(each) == 1 else (_UNKNOWN,)
+    if one == _UNKNOWN or one.attributes or one.number * (times.number + 1) > _MOST:
+        return _UNKNOWN
+    return Draws(one.number * times.number, times.attributes * one.number)
 
 
 def _of_another(iterator: ast.expr) -> bool:
     """Whether an iterator is asked for by another name than `main`, so that no epoch is counted by it."""
-    if not isinstance(iterator, ast.Call) or not isinstance(iterator.func, ast.Attribute) or not iterator.args:
+    if isinstance(iterator, ast.Subscript):
+        holder, form, name = iterator.value, "_iterators", iterator.slice
+    elif isinstance(iterator, ast.Call) and iterator.args:
+        holder, form, name = iterator.func, "get_iterator", iterator.args[0]
+    else:
         return False
-    name = iterator.args[0]
-    return iterator.func.attr == "get_iterator" and isinstance(name, ast.Constant) and name.value != "main"
+    return getattr(holder, "attr", "") == form and isinstance(name, ast.Constant) and name.value != "main"
 
 
-__all__ = ["draws_one"]
+__all__ = ["ONE", "Draws", "draws_of", "draws_one"]

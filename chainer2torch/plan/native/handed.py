@@ -6,7 +6,7 @@ def update_core(self):                                   def update_core(self, b
 
 Then nobody has to count batches beside the manager, and loaders need no ``next()``. That is one answer for all files
 that see each other: each of their updaters draws one batch, at the beginning of what it does with it, and nobody asks
-an updater for what it draws from.
+an updater for what it draws from. Batches of further iterators are drawn where they were (``self.next_batch``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,15 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddKeyword, AddParameter, Operand, Remove, Replace
-from chainer2torch.plan.native import imports
-from chainer2torch.plan.native.batch_drawings import HOLDERS, Drawing, drawings_of, is_self
+from chainer2torch.plan.native import further_loaders, imports
+from chainer2torch.plan.native.batch_drawings import (
+    HOLDERS,
+    NEXT_BATCH,
+    Drawing,
+    drawings_of,
+    further_draws,
+    is_self,
+)
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.questions.device_specs import device_or_none
 
@@ -63,7 +70,15 @@ def _files(analysis: Analysis) -> frozenset[ModuleInfo]:
     groups = analysis.once(_groups)
     refused = {groups[module] for module in groups if not _allows(analysis, module)}
     refused |= {groups[cls.module] for cls in analysis.classes.values() if not _is_simple(analysis, cls)}
+    further = {groups[cls.module] for cls in _drawing_further(analysis)} - refused
+    asked = [module for module, group in groups.items() if group in further]
+    refused |= {groups[module] for module in asked if not further_loaders.allows(analysis, module)}
     return frozenset(module for module, group in groups.items() if group not in refused)
+
+
+def _drawing_further(analysis: Analysis) -> Iterator[ClassInfo]:
+    """The updaters that draw of another iterator than the main one, too."""
+    return (cls for cls in analysis.classes.values() if analysis.derives(cls, _UPDATER) and further_draws(cls))
 
 
 # -- classes -------------------------------------------------------------------------------------------------------
@@ -159,6 +174,8 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
     for info in _classes(context):
         for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
             _emit_method(context, decisions, drawing)
+        for call, name in further_draws(info):
+            decisions.replace(call, f"self.{NEXT_BATCH}(NAME)", {"NAME": context.operand(name)})
 
 
 def _emit_method(context: Context, decisions: Decisions, drawing: Drawing) -> None:

@@ -43,7 +43,7 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
         operands["LENGTH"] = context.operand(managed.stop.elts[0])
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
-    made = _manager(context, group, by_trigger, managed)
+    made = _manager(context, group, by_trigger, (managed,))
     template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed.loader))
     template += "MANAGER.updater = UPDATER\n" * group.asks
     template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
@@ -55,19 +55,21 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     decisions.mark(managed.call.func, context.rules.rows[TRAINER], TRAINER, "exact")
 
 
-def _manager(context: Context, group: Group, by_trigger: bool = False, managed: Managed | None = None) -> Manager:
+def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Managed, ...]) -> Manager:
+    """The manager that is one of these Trainers; several have one loop."""
+    several = next((one.draws for one in managed if one.draws), "")
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        "len(LOADER)" if group.handed else "native.iterations_per_epoch(UPDATER)",
+        "len(LOADER)" if group.handed else f"native.iterations_per_epoch(UPDATER{several and ', '}{several})",
         by_trigger,
         has_stop=True,
-        has_out=managed is not None and managed.out is not None,
+        has_out=any(one.out is not None for one in managed),
         more="" if group.handed else "state_objects={'updater': UPDATER}",
         early=group.starts_early,
         asks=group.asks,
         on_errors=wants_errors(context),
-        whole=group.by_loaders,
+        whole=group.by_loaders and not several,
         long=True,
         apart=True,
     )
@@ -89,13 +91,14 @@ def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Op
 
 def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> None:
     operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
+    known = tuple(group.managed[call] for call in run.made) or tuple(group.managed.values())
     step, stops = (
         _step(context, group, run.statement, operands, run.loader),
         [group.managed[call].stop for call in run.made],
     )
     by_trigger = not stops or any(stops_by_iteration(context, stop) for stop in stops)
     often = bool(stops) and all(is_interval(context, s) for s in stops if stops_by_iteration(context, s))
-    made = _manager(context, group, by_trigger)
+    made = _manager(context, group, by_trigger, known)
     template = engine_of(context).run(made, step, asked_often=often or not group.handed)
     decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), template, operands))
     call = run.statement.value

@@ -16,7 +16,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import finalizers, imports
-from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.native.batches_drawn import ONE, draws_of
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -58,6 +58,7 @@ class Managed:
     out: ast.expr | None
     has_parts: bool  # whether parts of a model may report by themselves
     loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
+    draws: str = ""  # how many batches an update draws; "": one
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -189,8 +190,8 @@ class _Reader:
         if derives(cls, _UPDATER):
             owners = [owner for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)]
             own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
-            if not derives(cls, _STANDARD) or own or not draws_one(self.analysis, cls):
-                raise Unclear(f"`{cls.name}` is not seen to draw one batch for an update")
+            if not derives(cls, _STANDARD) or own or draws_of(self.analysis, cls) is None:
+                raise Unclear(f"`{cls.name}` is not seen to draw as many batches for each update")
         if derives(cls, _EXTENSION) and finalizers.is_unclear(cls):
             raise Unclear(f"`{cls.name}.finalize` gets no manager")
 
@@ -244,6 +245,34 @@ class _Reader:
             bound.given.get("out"),
             self._has_parts(),
             self._loader(context, call, updater),
+            self._draws(context, updater),
+        )
+
+    def _draws(self, context: Context, updater: ast.expr) -> str:
+        """How many batches an update draws, as code; "": one. One that is not known may be any of the project's."""
+        kinds, path = options(context.kind(updater)), ast.unparse(updater)
+        classes = [kind.cls for kind in kinds if isinstance(kind, Inst) and self.analysis.derives(kind.cls, _UPDATER)]
+        if unknown := len(classes) < len(kinds):
+            classes = [cls for cls in self.analysis.classes.values() if self.analysis.derives(cls, _UPDATER)]
+        found = {draws_of(self.analysis, cls) if isinstance(cls, ClassInfo) else ONE for cls in classes}
+        others = found - {ONE}
+        if not others:
+            return ""
+        (draws,) = others if len(others) == 1 else (None,)
+        if draws is None or unknown and not draws.attributes:
+            raise Unclear("how many batches its updater draws is not known")
+        if ONE not in found:
+            return draws.written(path)
+        if len(draws.attributes) != 1 or draws.number or self._has(classes, draws.attributes[0]):
+            raise Unclear("how many batches its updater draws is not known")
+        return f"getattr({path}, {draws.attributes[0]!r}, 1)"
+
+    def _has(self, classes: list[ClassInfo | str], name: str) -> bool:
+        """Whether an updater that draws one batch for an update may have an attribute."""
+        single = [cls for cls in classes if isinstance(cls, ClassInfo) and draws_of(self.analysis, cls) == ONE]
+        owners = {owner for cls in single for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)}
+        return any(name in owner.attrs or name in owner.methods for owner in owners) or any(
+            getattr(node, "attr", "") == name for owner in owners for node in ast.walk(owner.node)
         )
 
     def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:

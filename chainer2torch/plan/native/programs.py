@@ -91,8 +91,8 @@ def program_of(objects: Objects, call: ast.Call, context: Context, runs: tuple[a
     name = _assigned(context, call)
     scope = function_of(context, call)
     updater = _only(objects, context, bound.given["updater"], "updater")
-    made = objects.analysis.makers[updater.site]
-    if made not in context.source.parents or function_of(context, made) is not scope:
+    made = objects.analysis.makers.get(updater.site)  # two calls of one class have no place of their own
+    if made is None or made not in context.source.parents or function_of(context, made) is not scope:
         raise Unclear("the updater is made in another function")
     if context.source.enclosing(call, ast.For, ast.While) is not None:
         raise Unclear("a Trainer that is made in a loop")

@@ -122,6 +122,75 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     compare(theirs, ours, code, tmp_path)
 
 
+GETS = """
+    both = {{'main': train_iter, 'other': other}}
+    updater = Updater(net=model, iterator=both, optimizer=optimizer, device=-1)"""
+FURTHER = "other = chainer.iterators.SerialIterator(data(15, 3), 5{options})" + GETS
+MADE = "make = lambda again: chainer.iterators.SerialIterator(data(15, 3), 5, again)\n    other = make(True)" + GETS
+STEP = "\n        x, t = F.concat((x, {x}), 0), F.concat((t, {t}), 0)"
+CALLED = """
+        self.net.cleargrads()
+        self.net(x, t).backward()
+        optimizer.update()
+
+    def more(self):
+        return self.converter(next(self._iterators['other']), self.device)"""
+SEVERAL = {
+    "one of each": {
+        "draw": USUAL["draw"]
+        + "\n        x2, t2 = self.converter(self.get_iterator('other').next(), self.device)"
+        + STEP.format(x="x2", t="t2"),
+        "updater": FURTHER.format(options=""),
+    },
+    "several in a loop": {
+        "draw": USUAL["draw"]
+        + "\n        for _ in range(2):\n            x2, t2 = self.converter(self.get_iterator('other').next(), -1)"
+        + STEP.format(x="x2", t="t2").replace("\n", "\n    "),
+        "updater": FURTHER.format(options=", shuffle=False"),
+    },
+    "by a method of its own, beside evaluators": {
+        "draw": USUAL["draw"] + "\n        x2, t2 = self.more()" + STEP.format(x="x2", t="t2") + CALLED,
+        "updater": FURTHER.format(options=", True, shuffle=False"),
+        "more": "test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)\n"
+        "    trainer.extend(extensions.Evaluator(test_iter, model, device=-1))",
+    },
+    "with what is not understood": {
+        "draw": USUAL["draw"]
+        + "\n        x2, t2 = self.converter(self.get_iterator('other').next(), self.device)"
+        + STEP.format(x="x2", t="t2"),
+        "updater": FURTHER.format(options=""),
+        "more": UNKNOWN,
+        "stop": "(11, 'iteration')",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_further_iterators_are_drawn_from_where_they_were(name, tmp_path):
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, **SEVERAL[name]}), head=HEAD)
+    assert "BatchUpdater):" in code and "updater.update_core(batch)" in code, code
+    assert "self.next_batch('other')" in code and "get_iterator" not in code and "Batches(" not in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
+KEPT = {
+    "an iterator that ends": {"updater": FURTHER.format(options=", repeat=False")},
+    "one that may end": {"updater": FURTHER.format(options=", len(sys.argv) < 99")},
+    "one that a function makes": {"updater": MADE.format()},
+    "a training that goes on": {"more": "chainer.serializers.load_npz(out, trainer)"},
+    "a snapshot that is found": {"more": "trainer.extend(extensions.snapshot(autoload=True))"},
+    "one of that name": {"more": "updater.next_batch = None"},
+    "a name of the base": {"more": "updater._batches = None"},
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_further_iterators_that_end_or_are_saved_keep_their_form(name):
+    draws = {**USUAL, **SEVERAL["one of each"]}
+    code = migrate_source(HEAD + PROGRAM.format(**{**draws, **KEPT[name]}), options=Options(style="native")).code
+    assert "BatchUpdater" not in code and "self.next_batch" not in code and "update_core(self)" in code, code
+
+
 TWO = """\
 test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)
     trainer.extend(extensions.Evaluator(test_iter, model, device=-1))

@@ -45,7 +45,7 @@ def train(net, out):
     if {batch} < 100:
         updater = {updater}(train_iter, optimizer)
     else:
-        updater = training.updaters.ParallelUpdater(train_iter, optimizer, devices={{'main': -1}})
+        updater = {other}
     trainer = training.Trainer(updater, {stop}, out=out)
     gpu = int('-1')
     trainer.extend(extensions.Evaluator({evaluator}))
@@ -61,6 +61,7 @@ USUAL = {
     "optimizer": "Adam(0.01)",
     "batch": "5",
     "updater": "training.updaters.StandardUpdater",
+    "other": "training.updaters.ParallelUpdater(train_iter, optimizer, devices={'main': -1})",
     "stop": "(3, 'epoch')",
     "log": "(1, 'epoch')",
     "evaluator": "test_iter, model",
@@ -131,7 +132,43 @@ def detail(updater):
 
 """
 RUNS = "def go(trainer):\n    trainer.run()\n\n\n"
+MANY = """\
+class Many(training.updaters.StandardUpdater):
+    def __init__(self, *args, n=3):
+        super().__init__(*args)
+        self.n = n
+
+    def draw(self):
+        return self.converter(self.get_iterator('main').next(), self.device)
+
+    def update_core(self):
+        target, last = self.get_optimizer('main').target, lambda i: i == self.n - 1
+        for i in range(self.n):
+            x, t = self.draw()
+            if last(i):
+                self.get_optimizer('main').update(target, x, t)
+
+
+"""
+COUNTS = (
+    "trainer.extend(lambda t: seen.append((t.updater.epoch, '{:.5f}'.format(t.updater.epoch_detail))), "
+    "name='s', trigger=(1, 'iteration'))"
+)
 VARIANTS = {
+    "two batches": {
+        "before": SEES + "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        for _ in range(2):\n            super().update_core()\n\n\n",
+        "updater": "Two",
+        "other": "Two(train_iter, optimizer)",
+        "more": COUNTS,
+    },
+    "three batches, of four": {"before": SEES + MANY, "updater": "Many", "more": COUNTS, "stop": "(7, 'epoch')"},
+    "three batches, or one": {
+        "before": SEES + MANY,
+        "updater": "(Twice if len(sys.argv) > 99 else Many)",
+        "more": COUNTS,
+        "log": "(2, 'epoch')",
+    },
     "usual": {},
     "an updater of its own": {"updater": "Twice"},
     "parts that report": {"model": "Nested(net)", "log": "(2, 'iteration')"},
@@ -155,8 +192,7 @@ VARIANTS = {
     },
     "counts": {
         "before": SEES,
-        "more": "trainer.extend(lambda t: seen.append((t.updater.epoch, '{:.5f}'.format(t.updater.epoch_detail))), "
-        "name='s', trigger=(1, 'iteration'))",
+        "more": COUNTS,
     },
     "an optimizer of the updater": {
         "before": SEES,
@@ -204,7 +240,17 @@ VARIANTS = {
 FORMS = {
     "ppe": {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"},
     "ignite": dict.fromkeys(
-        ("iterations", "half an epoch", "early stopping", "what only the updater knows", "run elsewhere", "before"),
+        (
+            "two batches",
+            "three batches, of four",
+            "three batches, or one",
+            "iterations",
+            "half an epoch",
+            "early stopping",
+            "what only the updater knows",
+            "run elsewhere",
+            "before",
+        ),
         "compat.EngineManager(",
     ),
 }
@@ -233,16 +279,29 @@ def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
 # programs in which a manager would count other epochs, or is not made where it can be seen
 KEPT = {
     "one of two": VARIANTS["one of two"],
-    "two batches": {
+    "two batches, or one of another class": {
         "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
         "        for _ in range(2):\n            super().update_core()\n\n\n",
         "updater": "Two",
     },
-    "two batches of a method": {
-        "before": "class Two(training.updaters.StandardUpdater):\n    def draw(self):\n"
-        "        return self.get_iterator('main').next()\n\n    def update_core(self):\n        for _ in range(2):\n"
-        "            x, t = self.converter(self.draw(), self.device)\n"
-        "        self.get_optimizer('main').update(self.get_optimizer('main').target, x, t)\n\n\n",
+    "two batches, or one": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        for i in range(2):\n            if i and self.iteration:\n                break\n"
+        "            super().update_core()\n\n\n",
+        "updater": "Two",
+    },
+    "as many batches as another class says": {
+        "before": MANY + "class More(Many):\n    def update_core(self):\n        super().update_core()\n\n\n",
+        "updater": "More",
+    },
+    "another number of batches later": {"before": MANY, "updater": "Many", "more": "updater.n = 2"},
+    "as many batches as nobody knows": {
+        "before": MANY + "class Other(Twice):\n    n = 5\n\n\n",
+        "updater": "(Other if out else Many)",
+    },
+    "no batch at last": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        if self.get_optimizer('main').t > 9:\n            return\n        super().update_core()\n\n\n",
         "updater": "Two",
     },
     "a batch now and then": {
