@@ -91,7 +91,7 @@ class BatchUpdater:
         self.device = device
         self.converter = converter or collate  # where: .converter
         self.input_device = self._device = self.device  # where: input_device, _device
-        self._batches = {name: endless(each) for name, each in self._iterators.items()}  # where: next_batch
+        self._batches = {id(each): endless(each) for each in self._iterators.values()}  # where: next_batch
         for each in self._optimizers.values():
             if device is not None and getattr(each, "target", None) is not None:
                 each.target.to(device)
@@ -100,7 +100,7 @@ class BatchUpdater:
         return self._iterators[name]
 
     def next_batch(self, name: str) -> Any:  # where: next_batch
-        return next(self._batches[name])
+        return next(self._batches[id(self._iterators[name])])
 
     def get_optimizer(self, name: str) -> Any:
         return self._optimizers[name]
@@ -124,8 +124,9 @@ class Updater(BatchUpdater):
         self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
     ):
         super().__init__(iterator, optimizer, converter, device)
-        for name, each in self._iterators.items():
-            self._iterators[name] = Batches(each) if isinstance(each, DataLoader) else each
+        # a loader under two names is one iterator
+        drawn = {id(each): Batches(each) for each in self._iterators.values() if isinstance(each, DataLoader)}
+        self._iterators = {name: drawn.get(id(each), each) for name, each in self._iterators.items()}
 
     def update(self) -> None:
         self.update_core()  # type: ignore[attr-defined]

@@ -57,11 +57,24 @@ def draws_of(analysis: Analysis, cls: ClassInfo) -> Draws | None:
             methods.setdefault(name, method)
     if "update_core" not in methods:
         return ONE
+    if analysis.once(names_one_twice):
+        return None
     fixed = analysis.once(_fixed)
     ways = _Walk(methods, again).of(methods["update_core"].node, frozenset())
     (found,) = ways if len(ways) == 1 else (_UNKNOWN,)
     known = found != _UNKNOWN and all(map(fixed.__contains__, found.attributes))
     return found if known else None
+
+
+def names_one_twice(analysis: Analysis) -> bool:
+    """Whether a dictionary has one iterator under two names, ``{'main': it, 'other': it}``: both draw from it."""
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Dict):
+            names = [value.id for value in node.values if isinstance(value, ast.Name)]
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            if "main" in keys and len(set(names)) < len(names):
+                return True
+    return False
 
 
 def _fixed(analysis: Analysis) -> frozenset[str]:
@@ -188,4 +201,4 @@ def _of_another(iterator: ast.expr) -> bool:
     return getattr(holder, "attr", "") == form and isinstance(name, ast.Constant) and name.value != "main"
 
 
-__all__ = ["ONE", "Draws", "draws_of", "draws_one"]
+__all__ = ["ONE", "Draws", "draws_of", "draws_one", "names_one_twice"]

@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.plan.native.batches_drawn import names_one_twice
 
 _ITERATORS = "chainer.iterators."
 _EVALUATOR = "chainer.training.extensions.Evaluator"
@@ -24,6 +25,8 @@ _REPEAT = 2  # its place among the arguments of an iterator
 def allows(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether nothing in a file is an iterator that ends, or takes up a training."""
     if any(_NEXT.intersection(cls.methods) for cls in analysis.classes.values() if cls.module is module):
+        return False
+    if analysis.once(names_one_twice):
         return False
     if _RESUMES.intersection(str(node.arg) for node in module.source.of(ast.keyword)):
         return False
