@@ -42,7 +42,8 @@ def initialized(layer: _Model, **values: Any) -> _Model:
         if isinstance(layer, nn.LSTMCell) and name == "bias_ih":  # where: LSTMCell
             param[layer.hidden_size : 2 * layer.hidden_size] = 1
     for name, value in values.items():
-        param = getattr(layer, name)
+        # a normalization without a gamma has ones there, which nothing fills
+        param = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and param is not None:
             value(param)
         elif value is not None and param is not None:

@@ -202,7 +202,7 @@ class BatchNormLink(_BatchNorm):
             initial_avg_var,
         ]  # where: initial_gamma, initial_beta, initial_avg_mean, initial_avg_var
         held = [
-            self.weight,
+            self.weight if use_gamma else None,
             self.bias,
             self.running_mean,
             self.running_var,

@@ -55,7 +55,8 @@ class NStepRNN(nn.RNNBase):
         """``hy, ys``: the last state and the outputs, from the state ``hx`` or zeros."""
         packed = pack_sequence(list(xs), enforce_sorted=False)
         # cuDNN has no backward pass in eval mode
-        with nullcontext() if self.training else torch.backends.cudnn.flags(enabled=not torch.is_grad_enabled()):
+        backward_in_eval_mode = torch.is_grad_enabled() and not self.training
+        with torch.backends.cudnn.flags(enabled=False) if backward_in_eval_mode else nullcontext():
             ys, hy = super().forward(packed, hx)
         return hy, unpack_sequence(ys)
 

@@ -271,7 +271,8 @@ def local_response_normalization(
     Source: chainer.functions.local_response_normalization.
     """
     half = n // 2
-    below = n - half - 1 if x.is_cuda else half  # Chainer's kernel has n channels, its NumPy code n // 2 on each side
+    # Chainer's kernel has n channels, its NumPy code n // 2 on each side
+    below = half if n % 2 or not x.is_cuda else half - 1
     squares = F.pad(x.square().movedim(1, -1), (below, half)).unfold(-1, below + half + 1, 1).sum(-1).movedim(-1, 1)
     return x * (k + alpha * squares) ** -beta
 

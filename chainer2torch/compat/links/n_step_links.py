@@ -89,7 +89,8 @@ class _NStepBase(nn.Module):
         packed = pack_sequence(list(xs), enforce_sorted=False)
         first = [self.init_hx(xs) if state is None else state for state in states]
         # not a link of its own: `forward` runs without its hooks; cuDNN has no backward pass in eval mode
-        with nullcontext() if self.training else torch.backends.cudnn.flags(enabled=not torch.is_grad_enabled()):
+        backward_in_eval_mode = torch.is_grad_enabled() and not self.training
+        with torch.backends.cudnn.flags(enabled=False) if backward_in_eval_mode else nullcontext():
             ys, last = self.rnn.forward(packed, tuple(first) if len(first) > 1 else first[0])
         return list(last) if len(first) > 1 else [last], unpack_sequence(ys)
 

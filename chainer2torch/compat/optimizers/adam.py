@@ -121,9 +121,8 @@ class Adam(GradientMethod):
         """torch's own counter, which its function increments: made anew only when it does not stand at ``t - 1``."""
         step = state.get("step")
         if step is None or state["updates"] != t - 1 or step.device != param.device:
-            step = state["step"] = torch.full(
-                (), t - 1.0, device=param.device, dtype=torch.float32
-            )  # whatever the default
+            # float32 whatever torch's default: the fused kernel of a GPU reads it so
+            step = state["step"] = torch.full((), t - 1.0, device=param.device, dtype=torch.float32)
         state["updates"] = t
         return step
 
