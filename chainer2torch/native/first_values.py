@@ -43,11 +43,11 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             param[layer.hidden_size : 2 * layer.hidden_size] = 1
     for name, value in values.items():
         # a normalization without a gamma has ones there, which nothing fills
-        param = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
-        if callable(value) and param is not None:
-            value(param)
-        elif value is not None and param is not None:
-            param.copy_(torch.as_tensor(value))
+        given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
+        if callable(value) and given is not None:
+            value(given)
+        elif value is not None and given is not None:
+            given.copy_(torch.as_tensor(value))
     return layer
 
 

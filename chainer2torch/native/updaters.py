@@ -100,6 +100,8 @@ class BatchUpdater:
         return self._iterators[name]
 
     def next_batch(self, name: str) -> Any:  # where: next_batch
+        if self._iterators[name] is self._iterators["main"]:
+            raise ValueError("the main iterator has another name: its batches are handed over")
         return next(self._batches[id(self._iterators[name])])
 
     def get_optimizer(self, name: str) -> Any:

@@ -55,9 +55,9 @@ LONGER = {
     "AdamRule": (250, 18),
     "create_communicator": (70, 5),
     "OptimizersByName": (280, 32),  # all of them: a program chooses one by its name
-    "Updater": (117, 7),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardBatchUpdater": (101, 10),
-    "StandardUpdater": (168, 12),
+    "Updater": (119, 7),  # a converter, the device that its batches go to, and how a loader is read
+    "StandardBatchUpdater": (103, 10),
+    "StandardUpdater": (170, 12),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
@@ -65,9 +65,9 @@ LONGER = {
     "GradientMethod": (165, 14),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
     "ModelCopies": (94, 11),
-    "ParallelBatchUpdater": (167, 16),
-    "ParallelUpdater": (238, 18),
-    "MultiprocessParallelUpdater": (235, 18),
+    "ParallelBatchUpdater": (169, 16),
+    "ParallelUpdater": (240, 18),
+    "MultiprocessParallelUpdater": (237, 18),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),

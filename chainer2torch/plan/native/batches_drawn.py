@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -66,11 +66,44 @@ def draws_of(analysis: Analysis, cls: ClassInfo) -> Draws | None:
     return found if known else None
 
 
+def draws_as_code(analysis: Analysis, classes: Sequence[ClassInfo | str], updater: str, unknown: bool) -> str | None:
+    """How many batches an update of one of some classes draws, as code; "": one, None: not known.
+
+    ``updater`` is the path of the updater. ``unknown``: it may be of yet another class.
+    """
+    found = {draws_of(analysis, cls) if isinstance(cls, ClassInfo) else ONE for cls in classes}
+    others = found - {ONE}
+    if not others:
+        return ""
+    (draws,) = others if len(others) == 1 else (None,)
+    if draws is None or unknown and not draws.attributes:
+        return None
+    if ONE not in found:
+        return draws.written(updater)
+    if len(draws.attributes) != 1 or draws.number or _has(analysis, classes, draws.attributes[0]):
+        return None
+    return f"getattr({updater}, {draws.attributes[0]!r}, 1)"
+
+
+def _has(analysis: Analysis, classes: Sequence[ClassInfo | str], name: str) -> bool:
+    """Whether an updater that draws one batch for an update may have an attribute."""
+    single = [cls for cls in classes if isinstance(cls, ClassInfo) and draws_of(analysis, cls) == ONE]
+    owners = {owner for cls in single for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)}
+    return any(name in owner.attrs or name in owner.methods for owner in owners) or any(
+        getattr(node, "attr", "") == name for owner in owners for node in ast.walk(owner.node)
+    )
+
+
 def names_one_twice(analysis: Analysis) -> bool:
     """Whether a dictionary has one iterator under two names, ``{'main': it, 'other': it}``: both draw from it."""
     for module in analysis.project.modules.values():
+        same = {
+            node.targets[0].id: node.value.id
+            for node in module.source.of(ast.Assign)
+            if isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Name)
+        }
         for node in module.source.of(ast.Dict):
-            names = [value.id for value in node.values if isinstance(value, ast.Name)]
+            names = [same.get(value.id, value.id) for value in node.values if isinstance(value, ast.Name)]
             keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
             if "main" in keys and len(set(names)) < len(names):
                 return True
@@ -105,18 +138,15 @@ class _Walk:
         self.methods, self.again = methods, again  # ``again``: what several classes of the program's own define
 
     def of(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, inside: frozenset[str]) -> set[Draws]:
-        if isinstance(function, ast.Lambda):
-            return self._count(function.body, inside)
-        for place, statement in enumerate(function.body):
-            after = function.body[place + 1 :]
-            if _may_be_left(statement, (ast.Return,)) and self._sum(after, inside) != {_NONE}:
-                return {_UNKNOWN}  # it may return before it draws
-        return self._sum(function.body, inside)
+        return self._sum([function.body] if isinstance(function, ast.Lambda) else function.body, inside)
 
     def _sum(self, nodes: Iterable[ast.AST], inside: frozenset[str]) -> set[Draws]:
-        total = {_NONE}
+        total, left = {_NONE}, False
         for node in nodes:
-            total = _sums(total, self._count(node, inside))
+            drawn = self._count(node, inside)
+            if left and drawn != {_NONE}:
+                return {_UNKNOWN}  # it may return before it draws
+            total, left = _sums(total, drawn), left or _may_be_left(node, (ast.Return,))
         return total
 
     def _count(self, node: ast.AST, inside: frozenset[str]) -> set[Draws]:
@@ -128,6 +158,8 @@ class _Walk:
             each = self._sum(node.body, inside)
             return each if each == {_NONE} else {_repeated(each, times)}
         below = self._sum(ast.iter_child_nodes(node), inside)
+        if isinstance(node, ast.Try) and node.handlers and below != {_NONE}:
+            return {_UNKNOWN}  # part of it may be done, and the update goes on
         if isinstance(node, _LOOPS):
             return {_NONE} if below == {_NONE} else {_NONE, _UNKNOWN}
         if not isinstance(node, ast.Call):
@@ -201,4 +233,4 @@ def _of_another(iterator: ast.expr) -> bool:
     return getattr(holder, "attr", "") == form and isinstance(name, ast.Constant) and name.value != "main"
 
 
-__all__ = ["ONE", "Draws", "draws_of", "draws_one", "names_one_twice"]
+__all__ = ["Draws", "draws_as_code", "draws_of", "draws_one", "names_one_twice"]

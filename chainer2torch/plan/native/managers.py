@@ -16,7 +16,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import finalizers, imports
-from chainer2torch.plan.native.batches_drawn import ONE, draws_of
+from chainer2torch.plan.native.batches_drawn import draws_as_code, draws_of
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -250,30 +250,14 @@ class _Reader:
 
     def _draws(self, context: Context, updater: ast.expr) -> str:
         """How many batches an update draws, as code; "": one. One that is not known may be any of the project's."""
-        kinds, path = options(context.kind(updater)), ast.unparse(updater)
+        kinds = options(context.kind(updater))
         classes = [kind.cls for kind in kinds if isinstance(kind, Inst) and self.analysis.derives(kind.cls, _UPDATER)]
         if unknown := len(classes) < len(kinds):
             classes = [cls for cls in self.analysis.classes.values() if self.analysis.derives(cls, _UPDATER)]
-        found = {draws_of(self.analysis, cls) if isinstance(cls, ClassInfo) else ONE for cls in classes}
-        others = found - {ONE}
-        if not others:
-            return ""
-        (draws,) = others if len(others) == 1 else (None,)
-        if draws is None or unknown and not draws.attributes:
+        code = draws_as_code(self.analysis, classes, ast.unparse(updater), unknown)
+        if code is None:
             raise Unclear("how many batches its updater draws is not known")
-        if ONE not in found:
-            return draws.written(path)
-        if len(draws.attributes) != 1 or draws.number or self._has(classes, draws.attributes[0]):
-            raise Unclear("how many batches its updater draws is not known")
-        return f"getattr({path}, {draws.attributes[0]!r}, 1)"
-
-    def _has(self, classes: list[ClassInfo | str], name: str) -> bool:
-        """Whether an updater that draws one batch for an update may have an attribute."""
-        single = [cls for cls in classes if isinstance(cls, ClassInfo) and draws_of(self.analysis, cls) == ONE]
-        owners = {owner for cls in single for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)}
-        return any(name in owner.attrs or name in owner.methods for owner in owners) or any(
-            getattr(node, "attr", "") == name for owner in owners for node in ast.walk(owner.node)
-        )
+        return code
 
     def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:
         """The path of the iterator that every updater that it may be is made with, in the function of its Trainer."""

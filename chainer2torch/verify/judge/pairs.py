@@ -57,7 +57,11 @@ def run_pairs(
     def run(part: Sequence[Pair]) -> Batch:
         root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
         try:
-            return _run(part, root, chainer_python, torch_python, device, timeout, style)
+
+            def execute(these: Sequence[Pair], name: str) -> _Executed:
+                return _execute(these, root / name, chainer_python, torch_python, device, timeout, style)
+
+            return _run(part, device, execute)
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
@@ -84,26 +88,14 @@ def _only_on_the_cpu(pair: Pair) -> str:
     return pair.host and f"compared on the CPU only: {pair.host}"
 
 
-def _run(
-    pairs: Sequence[Pair],
-    root: Path,
-    chainer_python: str | None,
-    torch_python: str | None,
-    device: str,
-    timeout: float,
-    style: str,
-) -> Batch:
+def _run(pairs: Sequence[Pair], device: str, execute: Callable[[Sequence[Pair], str], _Executed]) -> Batch:
     reasons = {} if device == "cpu" else {pair.id: _only_on_the_cpu(pair) for pair in pairs}
     skipped = [Outcome(pair, UNVERIFIED, [reasons[pair.id]]) for pair in pairs if reasons.get(pair.id)]
     pairs = [pair for pair in pairs if not reasons.get(pair.id)]
-
-    def executed(part: Sequence[Pair], name: str) -> _Executed:
-        return _execute(part, root / name, chainer_python, torch_python, device, timeout, style)
-
-    first = executed(pairs, "first")
+    first = execute(pairs, "first")
     doubtful = [outcome for outcome in first.outcomes if _may_be_rounding(outcome)]
     if doubtful:
-        _ask_float64(doubtful, executed)
+        _ask_float64(doubtful, execute)
     return Batch(skipped + first.outcomes, versions_of(first.left, first.right), first.problems)
 
 
@@ -126,7 +118,7 @@ def _may_be_rounding(outcome: Outcome) -> bool:
     return found and 0 < outcome.failures == len(outcome.differing)
 
 
-def _ask_float64(doubtful: Sequence[Outcome], executed: Callable[[Sequence[Pair], str], _Executed]) -> None:
+def _ask_float64(doubtful: Sequence[Outcome], execute: Callable[[Sequence[Pair], str], _Executed]) -> None:
     """Lets the float64 pass of the same case decide whether float32 values differ by rounding alone.
 
     How the terms of a sum are rounded depends on the machine: threads, vector widths. Their cancellation makes that
@@ -137,7 +129,7 @@ def _ask_float64(doubtful: Sequence[Outcome], executed: Callable[[Sequence[Pair]
         for outcome in doubtful
         for dtype in ("float32", "float64")
     ]
-    again = executed(twins, "again")
+    again = execute(twins, "again")
     rounding.explain(again.outcomes, again.left.arrays, again.right.arrays)
     decided = {outcome.pair.id: outcome for outcome in again.outcomes}
     for outcome in doubtful:

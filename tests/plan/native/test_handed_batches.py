@@ -191,8 +191,12 @@ def test_further_iterators_that_end_or_are_saved_keep_their_form(name):
     assert "BatchUpdater" not in code and "self.next_batch" not in code and "update_core(self)" in code, code
 
 
-def test_one_iterator_under_two_names_gives_each_batch_once(tmp_path):
-    twice = "updater = Updater(net=model, iterator={'main': train_iter, 'other': train_iter}, optimizer=optimizer)"
+@pytest.mark.parametrize("first", ["", "again = train_iter\n    "])
+def test_one_iterator_under_two_names_gives_each_batch_once(first, tmp_path):
+    twice = (
+        f"{first}updater = Updater(net=model, iterator={{'main': train_iter, 'other': "
+        f"{'again' if first else 'train_iter'}}}, optimizer=optimizer)"
+    )
     source = PROGRAM.format(**{**USUAL, **SEVERAL["one of each"], "updater": twice})
     theirs, ours, code = both(source.replace("data(20, 0), 5)", "data(20, 0), 5, shuffle=False)"), head=HEAD)
     assert "self.next_batch" not in code, code

@@ -299,6 +299,19 @@ KEPT = {
         "before": MANY + "class Other(Twice):\n    n = 5\n\n\n",
         "updater": "(Other if out else Many)",
     },
+    "no batch at last, in a block": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        with chainer.using_config('debug', False):\n"
+        "            if self.get_optimizer('main').t > 9:\n                return\n"
+        "            super().update_core()\n\n\n",
+        "updater": "Two",
+    },
+    "a batch that may fail": {
+        "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
+        "        try:\n            assert self.get_optimizer('main').t < 9\n            super().update_core()\n"
+        "        except AssertionError:\n            pass\n\n\n",
+        "updater": "Two",
+    },
     "no batch at last": {
         "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
         "        if self.get_optimizer('main').t > 9:\n            return\n        super().update_core()\n\n\n",
