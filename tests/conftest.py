@@ -31,6 +31,15 @@ def _conflicts_are_errors() -> None:
     Ledger.strict = True
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _workers_import_once() -> Iterator[None]:
+    """The processes of ``verify`` that fork for their jobs serve all tests: see tests/support/shared_workers.py."""
+    from tests.support import shared_workers
+
+    with shared_workers.shared():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _drawn_from_one_seed() -> None:
     """What a test draws (first values, orders) is the same in every run and beside every other test."""

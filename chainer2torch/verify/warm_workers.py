@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -36,8 +36,10 @@ class _TimeIsUp(Exception):
 class WarmWorkers:
     """One serving process for each worker and interpreter, started when it is asked for first, ended by ``with``."""
 
-    def __init__(self, env: Mapping[str, str]):
+    def __init__(self, env: Mapping[str, str], imports: Mapping[Path, Sequence[str]] = {}):  # noqa: B006 - only read
+        """``imports``: modules by worker that most jobs are going to need beside the framework."""
         self._env = dict(env)
+        self._imports = imports
         self._lock = threading.Lock()
         self._servers: dict[tuple[Path, str], _Server | None] = {}
 
@@ -96,11 +98,14 @@ class WarmWorkers:
         key = worker, python
         if key not in self._servers:
             # Elsewhere libraries do not survive a fork, or there is none.
-            self._servers[key] = _start(worker, python, self._env) if sys.platform == "linux" else None
+            self._servers[key] = self._start(worker, python) if sys.platform == "linux" else None
         server = self._servers[key]
         if server is None:
             raise Unavailable
         return server
+
+    def _start(self, worker: Path, python: str) -> _Server | None:
+        return start([python, "-u", str(worker), serving.SERVE, *self._imports.get(worker, ())], self._env)
 
 
 class _Server:
@@ -142,11 +147,12 @@ class _Server:
         self._process.wait()
 
 
-def _start(worker: Path, python: str, env: Mapping[str, str]) -> _Server | None:
+def start(command: Sequence[str], env: Mapping[str, str]) -> _Server | None:
+    """The process of a command that serves; None where it cannot be started."""
     try:
         return _Server(
             subprocess.Popen(
-                [python, "-u", str(worker), serving.SERVE],
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

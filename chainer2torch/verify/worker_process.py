@@ -79,7 +79,8 @@ def run_worker(
         python: The interpreter, default this one.
         timeout: Seconds after which the worker is ended. The processes that it started end with it in any case.
         stop: Ends the worker, too, when it is set.
-        warm: Where a worker may already wait for a job; not with ``env`` or ``cwd``.
+        warm: Where a worker may already wait for a job; its processes have the variables that they were started with,
+            and start where this one is: the job itself goes to its tree.
 
     Raises:
         WorkerError: The interpreter cannot be started.

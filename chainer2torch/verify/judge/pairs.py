@@ -18,7 +18,15 @@ from chainer2torch.verify.judge import rounding, tolerances
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import first_line, judge
 from chainer2torch.verify.worker import wire
-from chainer2torch.verify.worker_process import CHAINER_WORKER, TORCH_WORKER, WorkerResult, run_cases, versions_of
+from chainer2torch.verify.warm_workers import WarmWorkers
+from chainer2torch.verify.worker_process import (
+    CHAINER_WORKER,
+    TORCH_WORKER,
+    WorkerResult,
+    environment,
+    run_cases,
+    versions_of,
+)
 
 _RULES_ARE_ABOUT = "7.8"
 _WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
@@ -59,17 +67,22 @@ def run_pairs(
         try:
 
             def execute(these: Sequence[Pair], name: str) -> _Executed:
-                return _execute(these, root / name, chainer_python, torch_python, device, timeout, style)
+                return _execute(these, root / name, chainer_python, torch_python, device, timeout, style, warm)
 
             return _run(part, device, execute)
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
-    # PyTorch waits for Chainer's weights: two halves, each with workers of its own, keep two cores busy
-    if len(pairs) < _WORTH_HALVING or device != "cpu" or (os.cpu_count() or 1) < 2:
+    if device != "cpu":
+        warm = None
         return run(pairs)
-    with ThreadPoolExecutor(2) as pool:
-        return _joined(pairs, list(pool.map(run, (pairs[::2], pairs[1::2]))))
+    with WarmWorkers(environment()) as warm:
+        warm.prepare([(CHAINER_WORKER, chainer_python), (TORCH_WORKER, torch_python)])
+        # PyTorch waits for Chainer's weights: two halves, each with workers of its own, keep two cores busy
+        if len(pairs) < _WORTH_HALVING or (os.cpu_count() or 1) < 2:
+            return run(pairs)
+        with ThreadPoolExecutor(2) as pool:
+            return _joined(pairs, list(pool.map(run, (pairs[::2], pairs[1::2]))))
 
 
 def _joined(pairs: Sequence[Pair], batches: Sequence[Batch]) -> Batch:
@@ -147,6 +160,7 @@ def _execute(
     device: str,
     timeout: float,
     style: str,
+    warm: WarmWorkers | None,
 ) -> _Executed:
     """Runs the pairs in a worker of either framework, and compares."""
     folders = {name: root / name for name in ("chainer", "torch")}
@@ -158,9 +172,8 @@ def _execute(
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     job: dict[str, Any] = {"kind": "snippets", "device": device}
     originals = [dict(case, source=pair.chainer) for pair, case in zip(pairs, cases, strict=True)]
-    left = run_cases(
-        CHAINER_WORKER, folders["chainer"], {**job, "cases": originals}, python=chainer_python, timeout=timeout
-    )
+    options: dict[str, Any] = {"timeout": timeout, "warm": warm}
+    left = run_cases(CHAINER_WORKER, folders["chainer"], {**job, "cases": originals}, python=chainer_python, **options)
     # PyTorch's side begins with Chainer's weights, and differentiates what Chainer differentiated.
     migrated = []
     for pair, case in zip(pairs, cases, strict=True):
@@ -170,7 +183,7 @@ def _execute(
             migrated.append({**case, "source": pair.torch, **handed_on})
     helpers = [NATIVE_DIR, COMPAT_DIR] if style == "native" else [COMPAT_DIR]
     job.update({"compat_dirs": [str(folder) for folder in helpers], "reference": str(folders["chainer"])})
-    right = run_cases(TORCH_WORKER, folders["torch"], {**job, "cases": migrated}, python=torch_python, timeout=timeout)
+    right = run_cases(TORCH_WORKER, folders["torch"], {**job, "cases": migrated}, python=torch_python, **options)
     outcomes = []
     for pair in pairs:
         outcome = Outcome(pair)

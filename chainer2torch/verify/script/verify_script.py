@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
 from chainer2torch.verify.script.script_report import ScriptReport, Step
+from chainer2torch.verify.warm_workers import WarmWorkers
 
+_WORKERS = {"chainer": worker_process.CHAINER_WORKER, "torch": worker_process.TORCH_WORKER}
+_EXTENSIONS = "pytorch_pfn_extras"
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
     ".git",
@@ -77,9 +80,11 @@ def verify_script(
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
+    imports = [_EXTENSIONS] if any(_EXTENSIONS.encode() in text for text in _sources(out)) else []
+    warm = WarmWorkers(worker_process.environment(_environment()), {worker_process.TORCH_WORKER: imports})
 
     def compared(dtype: str) -> ScriptReport:
-        left, right = _run_both({**job, "dtype": dtype}, trees, pythons, timeout)
+        left, right = _run_both({**job, "dtype": dtype}, trees, pythons, timeout, used)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
         report = _compare(left, right, " ".join(argv), *close, device)
         report.facts.update(
@@ -87,29 +92,42 @@ def verify_script(
         )
         report.differences = ["first-values", "noise", *(_OF_LOADERS if job["loaders"] else ())]
         if dtype == "float64" and report.first_difference is not None and not report.problems:
-            (again,) = _run_both({**job, "dtype": dtype, "nudge": True}, {"chainer": src}, pythons, timeout)
+            nudged = {**job, "dtype": dtype, "nudge": True}
+            (again,) = _run_both(nudged, {"chainer": src}, pythons, timeout, used)
             report.undecided = sensitivity.decided_by_rounding(
                 {step.name for step in report.steps if report.differs(step)}, report.steps, _all_steps(left, again)
             )
         return report
 
-    report = compared("float32")
-    if float64 and report.first_difference is not None and not report.problems:
-        report.double = compared("float64")
+    # A process that forks must not have met a GPU; nor is it worth its imports there.
+    used = warm if device == "cpu" else None
+    with warm:
+        if used is not None:
+            used.prepare([(_WORKERS[name], pythons[name]) for name in trees])
+        report = compared("float32")
+        if float64 and report.first_difference is not None and not report.problems:
+            report.double = compared("float64")
     return report
 
 
 def uses_loaders(out: Path) -> bool:
     """Whether the migrated tree reads data through PyTorch's loaders: then Chainer's iterators do as they do."""
-    return any(
-        b"DataLoader(" in path.read_bytes()
-        for path in (*out.rglob("*.py"), *out.rglob("*.ipynb"))
-        if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name])
-    )
+    return any(b"DataLoader(" in text for text in _sources(out))
+
+
+def _sources(out: Path) -> Iterator[bytes]:
+    """The text of each module and notebook of a tree but for its helpers."""
+    for path in (*out.rglob("*.py"), *out.rglob("*.ipynb")):
+        if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name]):
+            yield path.read_bytes()
 
 
 def _run_both(
-    job: Mapping[str, Any], trees: Mapping[str, Path], pythons: Mapping[str, str | None], timeout: float
+    job: Mapping[str, Any],
+    trees: Mapping[str, Path],
+    pythons: Mapping[str, str | None],
+    timeout: float,
+    warm: WarmWorkers | None,
 ) -> list[worker_process.WorkerResult]:
     """The results of Chainer's run and of PyTorch's, which starts from the weights that the first one kept.
 
@@ -119,7 +137,6 @@ def _run_both(
     try:
         results: list[worker_process.WorkerResult] = []
         for name, tree in trees.items():
-            worker = worker_process.CHAINER_WORKER if name == "chainer" else worker_process.TORCH_WORKER
             copy, folder = root / name / "tree", root / name / "results"
             folder.mkdir(parents=True)
             shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
@@ -130,13 +147,14 @@ def _run_both(
                 extra.update({"targets": notes.get("targets", {}), "others": notes.get("others", [])})
             results.append(
                 worker_process.run_worker(
-                    worker,
+                    _WORKERS[name],
                     folder,
                     {**job, **extra},
                     python=pythons[name],
                     timeout=timeout,
                     cwd=copy,
                     env=_environment(),
+                    warm=warm,
                 )
             )
         return results

@@ -20,14 +20,15 @@ STATUS = "status.txt"
 def main(argv, prepare, run, rooms):
     """``run(folder)`` for the folder of the command line; or, with ``--serve``, for each that a line of stdin names.
 
-    ``prepare`` makes the framework ready; ``rooms`` imports beforehand what one that serves is going to need. Of each
-    job a line on stdout tells the process that leads its group.
+    ``prepare`` makes the framework ready; ``rooms`` imports beforehand what one that serves is going to need, and so do
+    the names behind ``--serve``. Of each job a line on stdout tells the process that leads its group.
     """
     prepare()
     if argv[1] != SERVE:
         run(os.path.abspath(argv[1]))
         return
     rooms()
+    _import(argv[2:])
     gc.collect()
     if hasattr(gc, "freeze"):
         gc.freeze()
@@ -43,6 +44,15 @@ def main(argv, prepare, run, rooms):
             _lead(folder, argv, run)
         answers.write("{}\n".format(leader))
         answers.flush()
+
+
+def _import(names):
+    """Imports the modules that are there; of one that is not, the job says so where it needs it."""
+    for name in names:
+        try:
+            __import__(name)
+        except Exception:
+            pass
 
 
 def _reap():
