@@ -17,12 +17,6 @@ NAMES = [
     if row.examples and not (name.startswith(_FUNCTIONS) and _FAITHFUL.get(name) == row)
 ]
 
-# Examples of optimizers have the native form; their late forms and hooks run in tests/native/test_late_optimizers.py.
-_LATE = tuple(
-    f"no example emits `native.{name}"
-    for name in ("Late", "GradientClipping(", "GradientHardClipping(", "GradientLARS(", "Lasso(", "WeightDecay(")
-)
-
 # An open defect of 2026-11-24, to be mended: the short Trainer answers `stop_trigger` with a bool (loud).
 _OPEN = {"chainer.training.Trainer.stop_trigger"}
 
@@ -32,7 +26,7 @@ def test_no_example_of_a_row_differs() -> None:
     failed = [
         f"{o.pair.row}, {o.pair.label}: " + "; ".join(o.reasons)
         for o in report.outcomes
-        if o.status == FAILED and o.pair.row not in _OPEN and not any(reason.startswith(_LATE) for reason in o.reasons)
+        if o.status == FAILED and o.pair.row not in _OPEN
     ]
     assert not failed, "\n".join(failed)
     assert report.problems == []
