@@ -1,6 +1,6 @@
 """Every example of every row of the native style, in both frameworks: what is emitted by default runs and is equal.
 
-Here as written; the nightly run has the call matrix, and tests/verify/test_rules.py has it for the faithful style.
+Here as written; the nightly run has the call matrix, and tests/verify/test_rules.py has that of a third, faithful.
 Functions whose rows are the same in both styles are run there only.
 """
 

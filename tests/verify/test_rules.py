@@ -1,8 +1,12 @@
-"""Every example of every row, with its call matrix, in both frameworks: the proof behind `exact`."""
+"""Every example of every row in both frameworks: the proof behind `exact`.
+
+A third of the rows has its call matrix here, always the same; all have it in the nightly run (`verify rules`).
+"""
 
 import json
 import os
 import time
+import zlib
 
 import pytest
 
@@ -12,6 +16,8 @@ from chainer2torch.verify.rules.verify_rules import verify_rules
 
 RULES = load_rules(strict=False)
 ROWS = sorted(name for name, row in RULES.rows.items() if row.examples)
+
+WITH_MATRIX = {name for name in RULES.every if zlib.crc32(name.encode()) % 3 == 0}
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +43,7 @@ def cases(tmp_path_factory, request):
 
 
 def _run():
-    report = verify_rules(rules=RULES, timeout=900)
+    report = verify_rules(rules=RULES, matrix=WITH_MATRIX, timeout=900)
     assert report.problems == []
     found = {}
     for outcome in report.outcomes:

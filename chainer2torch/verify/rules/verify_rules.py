@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,13 @@ def verify_rules(
     device: str = "cpu",
     timeout: float = 600,
     junit: Path | None = None,
-    matrix: bool = True,
+    matrix: bool | Collection[str] = True,
     migrate_source: Callable[..., Any] | None = None,
 ) -> VerifyReport:
     """Migrates and runs the examples of the named rows (all rows when none is named) and compares.
 
     A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``matrix=False`` leaves out the
-    generated call matrix. ``junit`` is a file for the result as JUnit XML.
+    generated call matrix; a collection names the rows that have theirs. ``junit`` is a file for the result as XML.
 
     Raises:
         LookupError: A name that fits no row.
@@ -97,18 +97,20 @@ def verify_rules(
     return report
 
 
-def _planned(rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any], matrix: bool) -> Plan:
+def _planned(
+    rows: Sequence[Any], rules: Any, migrate_source: Callable[..., Any], matrix: bool | Collection[str]
+) -> Plan:
     """What all rows need: in two processes where they are many, as migrating the calls keeps one core busy for long."""
     by_name = {row.name: row for row in rows}
 
     def one(name: str) -> tuple[list[Pair], list[Outcome]]:
-        plan = Plan(rules, migrate_source, matrix)
+        plan = Plan(rules, migrate_source, matrix if isinstance(matrix, bool) else name in matrix)
         plan.add(by_name[name])
         return plan.pairs, plan.outcomes
 
     sizes = {name: len(row.examples) for name, row in by_name.items()}
     parts = dict(spread(one, sizes, 1 if sum(sizes.values()) < _WORTH_FORKING else min(2, os.cpu_count() or 1)))
-    whole = Plan(rules, migrate_source, matrix)
+    whole = Plan(rules, migrate_source)
     for name in by_name:
         part = parts[name]
         if isinstance(part, Failed):
