@@ -15,7 +15,7 @@ from chainer2torch.verify.judge.outcome import FAILED, PASSED
 from chainer2torch.verify.rules.verify_rules import verify_rules
 
 RULES = load_rules(strict=False)
-ROWS = sorted(name for name, row in RULES.rows.items() if row.examples)
+ROWS = sorted(name for name, row in RULES.every.items() if row.examples)
 
 WITH_MATRIX = {name for name in RULES.every if zlib.crc32(name.encode()) % 3 == 0}
 
@@ -58,7 +58,7 @@ def test_row(cases, name):
     outcomes = cases[name]
     failed = [f"{label}: " + "; ".join(reasons) for label, _, status, _, reasons in outcomes if status == FAILED]
     assert not failed, "\n".join(failed)
-    row = RULES.rows[name]
+    row = RULES.every[name]
     if row.state in ("exact", "close"):
         for index in range(len(row.examples)):
             start = f"example {index + 1}, as written"
