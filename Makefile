@@ -1,7 +1,8 @@
 # Everything happens in one virtual environment, .venv, which is made once: `make demo` or `make test` on a fresh machine.
 PYTHON ?= python3
 PIP_ARGS ?=
-PYTEST_ARGS ?= -n auto
+# Idle processes take whole stretches of tests: what a file prepares once is not prepared by each of them.
+PYTEST_ARGS ?= -n auto --dist worksteal
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
