@@ -36,10 +36,10 @@ class _TimeIsUp(Exception):
 class WarmWorkers:
     """One serving process for each worker and interpreter, started when it is asked for first, ended by ``with``."""
 
-    def __init__(self, env: Mapping[str, str], imports: Mapping[Path, Sequence[str]] = {}):  # noqa: B006 - only read
+    def __init__(self, env: Mapping[str, str], imports: Mapping[Path, Sequence[str]] | None = None):
         """``imports``: modules by worker that most jobs are going to need beside the framework."""
         self._env = dict(env)
-        self._imports = imports
+        self._imports = imports or {}
         self._lock = threading.Lock()
         self._servers: dict[tuple[Path, str], _Server | None] = {}
 

@@ -55,7 +55,7 @@ def _run():
 
 @pytest.mark.parametrize("name", ROWS)
 def test_row(cases, name):
-    outcomes = cases.get(name, [])
+    outcomes = cases[name]
     failed = [f"{label}: " + "; ".join(reasons) for label, _, status, _, reasons in outcomes if status == FAILED]
     assert not failed, "\n".join(failed)
     row = RULES.every[name]

@@ -29,7 +29,7 @@ from chainer2torch.verify.worker_process import (
 )
 
 _RULES_ARE_ABOUT = "7.8"
-_WORTH_HALVING = 400  # pairs: starting the workers takes as long as some 200 of them
+_WORTH_HALVING = 400  # pairs: where workers cannot fork, starting them takes as long as some 200
 _DRAWS_OF_CUPY = ("xp.Random.", "xp.Module.random")
 _TOOL = Path(__file__).resolve().parents[2]
 COMPAT_DIR = _TOOL / "compat"
@@ -62,7 +62,7 @@ def run_pairs(
     reached as failed, and its problem in ``problems``.
     """
 
-    def run(part: Sequence[Pair]) -> Batch:
+    def run(part: Sequence[Pair], warm: WarmWorkers | None = None) -> Batch:
         root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
         try:
 
@@ -73,16 +73,15 @@ def run_pairs(
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
-    if device != "cpu":
-        warm = None
+    if device != "cpu":  # a process that forks must not have met a GPU
         return run(pairs)
     with WarmWorkers(environment()) as warm:
         warm.prepare([(CHAINER_WORKER, chainer_python), (TORCH_WORKER, torch_python)])
         # PyTorch waits for Chainer's weights: two halves, each with workers of its own, keep two cores busy
         if len(pairs) < _WORTH_HALVING or (os.cpu_count() or 1) < 2:
-            return run(pairs)
+            return run(pairs, warm)
         with ThreadPoolExecutor(2) as pool:
-            return _joined(pairs, list(pool.map(run, (pairs[::2], pairs[1::2]))))
+            return _joined(pairs, list(pool.map(run, (pairs[::2], pairs[1::2]), (warm, warm))))
 
 
 def _joined(pairs: Sequence[Pair], batches: Sequence[Batch]) -> Batch:

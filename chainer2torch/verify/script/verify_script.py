@@ -82,6 +82,7 @@ def verify_script(
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
     imports = [_EXTENSIONS] if any(_EXTENSIONS.encode() in text for text in _sources(out)) else []
     warm = WarmWorkers(worker_process.environment(_environment()), {worker_process.TORCH_WORKER: imports})
+    used = warm if device == "cpu" else None  # a process that forks must not have met a GPU
 
     def compared(dtype: str) -> ScriptReport:
         left, right = _run_both({**job, "dtype": dtype}, trees, pythons, timeout, used)
@@ -99,8 +100,6 @@ def verify_script(
             )
         return report
 
-    # A process that forks must not have met a GPU; nor is it worth its imports there.
-    used = warm if device == "cpu" else None
     with warm:
         if used is not None:
             used.prepare([(_WORKERS[name], pythons[name]) for name in trees])
