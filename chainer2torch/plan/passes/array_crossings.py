@@ -211,7 +211,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
 
 
 def _is_read(context: Context, call: ast.Call, name: str, node: ast.expr) -> bool:
-    """``np.array(x.data)``: NumPy reads a tensor of the host as it reads an array; one of a GPU raises, as CuPy's do."""
+    """``np.array(x.data)``: NumPy reads a tensor of the host as an array; one of a GPU raises, as CuPy's do."""
     return (
         context.choices.style == "native"
         and name in _MAKING_ARRAYS
