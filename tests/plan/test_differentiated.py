@@ -63,7 +63,8 @@ def test_only_what_may_have_no_graph_says_so(made, says_so):
 def test_without_a_graph_a_model_gives_none():
     code = migrate_source(
         "import chainer\nimport chainer.links as L\n\nnet = L.Linear(3, 1)\n\n\ndef f(x):\n"
-        "    with chainer.no_backprop_mode():\n        y = net(x)\n    m = y * 2\n    return chainer.grad([m * m], [m])\n",
+        "    with chainer.no_backprop_mode():\n        y = net(x)\n"
+        "    m = y * 2\n    return chainer.grad([m * m], [m])\n",
         hints={"f.x": "tensor rank 2"},
     ).code
     assert "m = (y * 2).requires_grad_()" in code
