@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, Unknown, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.flows import references
-from chainer2torch.plan.questions.device_names import is_gpu_number
+from chainer2torch.plan.questions.device_names import is_gpu_number, is_number_in_text
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.paths import is_path
 
@@ -27,6 +27,8 @@ def device_of_number(context: Context, spec: ast.expr, name: str) -> str:
         return f"torch.device('cuda', {name})" if kind.value >= 0 else "torch.device('cpu')"
     if _is_device(context, kind):
         return name
+    if is_number_in_text(context, spec):
+        return f"torch.device('cuda', int({name})) if int({name}) >= 0 else torch.device('cpu')"
     if not is_path(spec) or not (is_number(context, spec) or is_gpu_number(context, spec)):
         return _HELPER.format(name)
     if is_gpu(context, spec):

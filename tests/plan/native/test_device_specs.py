@@ -52,7 +52,10 @@ def test_plain_torch_stands_where_a_number_or_an_array_does(body: str, wanted: s
         ("cuda.to_gpu(x, device=args.gpu)", "torch.as_tensor(x, device=args.gpu)"),
         ("cuda.to_gpu(x, g)", "torch.as_tensor(x, device='cuda' if g is None else g)"),
         ("cuda.to_gpu([x, x])", "compat.to_gpu([x, x])"),
-        ("cuda.get_device_from_id(args.one[0])", "compat.get_device(args.one[0])"),
+        (
+            "cuda.get_device_from_id(args.one[0])",
+            "torch.device('cuda', args.one[0]) if args.one[0] >= 0 else torch.device('cpu')",
+        ),
         ("cuda.get_device_from_id(g)", "compat.get_device(g)"),
         (
             "cuda.get_device_from_id(args.gpu) if args.gpu >= 0 else 0",
@@ -63,3 +66,27 @@ def test_plain_torch_stands_where_a_number_or_an_array_does(body: str, wanted: s
 def test_what_needs_a_gpu(call: str, wanted: str) -> None:
     body = PARSER + f"def train(x, g=None):\n    args = arguments()\n    return {call}\n"
     assert f"return {wanted}\n" in migrated(body).code
+
+
+OPTIONS = """
+def train(model):
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--device', '-d', type=str, default='-1')
+    parser.add_argument('--gpu', '-g', dest='device', type=int, nargs='?', const=0)
+    args = parser.parse_args({arguments})
+    device = chainer.get_device({spec})
+    device.use()
+    return [float(device.send(np.ones(2, 'f')).sum())]
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--device=-1"], ["-g=-3"]])
+def test_a_number_that_an_option_gives_as_text(arguments: list[str]) -> None:
+    code = check("import argparse\n" + OPTIONS.format(arguments=arguments, spec="args.device"))
+    assert "torch.device('cuda', int(args.device)) if int(args.device) >= 0 else torch.device('cpu')" in code
+
+
+@pytest.mark.parametrize(("spec", "more"), [("str(args.device)", ""), ("args.device", "\nDEFAULT = '@numpy'\n")])
+def test_a_text_that_may_be_a_name(spec: str, more: str) -> None:
+    code = check("import argparse\n" + OPTIONS.format(arguments=["--device=@numpy"], spec=spec) + more)
+    assert f"compat.get_device({spec})" in code
