@@ -28,12 +28,18 @@ def is_gpu_number(context: Context, node: ast.expr) -> bool:
     Attributes of an object of its own and parameters may hold what has become a torch.device: a parameter does not if
     it is named after GPUs.
     """
-    if not is_path(node) or context.kind(node) != UNKNOWN or may_be_none(context, node):
+    if not is_path(node) or context.kind(node) != UNKNOWN or may_be_none(context, node) or is_called_device(node):
         return False
     root = root_name(node)
     if root in ("self", "cls") or context.analysis.once(_names_devices):
         return False
     return isinstance(node, ast.Subscript) or not _is_parameter(context, node) or bool(_HANDED.search(root))
+
+
+def is_called_device(node: ast.expr) -> bool:
+    """``updater.device``, ``self._device_id``: what has become a torch.device, or is None for the CPU."""
+    word = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return "device" in word.lower()
 
 
 def is_number_in_text(context: Context, node: ast.expr) -> bool:
@@ -82,4 +88,4 @@ def _names_devices(analysis: Facts) -> bool:
     return any(_OF_DEVICES.search(module.source.text) for module in analysis.project.modules.values())
 
 
-__all__ = ["is_gpu_number", "is_number_in_text"]
+__all__ = ["is_called_device", "is_gpu_number", "is_number_in_text"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, Unknown, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.flows import references
-from chainer2torch.plan.questions.device_names import is_gpu_number, is_number_in_text
+from chainer2torch.plan.questions.device_names import is_called_device, is_gpu_number, is_number_in_text
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.paths import is_path
 
@@ -101,7 +101,7 @@ def names_gpu(context: Context, node: ast.expr) -> bool:
     """Whether a value is a number, as far as it is known: torch.cuda refuses None, names and arrays, which raises."""
     kinds = options(context.kind(node))
     known = all(isinstance(k, Unknown) or scalar_type(k) == "int" for k in kinds)
-    return is_number(context, node) or known and not may_be_none(context, node)
+    return is_number(context, node) or known and not may_be_none(context, node) and not is_called_device(node)
 
 
 def is_gpu(context: Context, node: ast.expr) -> bool:
