@@ -68,6 +68,34 @@ def test_what_needs_a_gpu(call: str, wanted: str) -> None:
     assert f"return {wanted}\n" in migrated(body).code
 
 
+CONVERTING = """
+def convert(batch, device):
+    if device is None:
+        return batch
+    elif device < 0:
+        return [chainer.dataset.to_device(device, x) for x in batch]
+    else:
+        joined = np.concatenate(batch)
+        return chainer.dataset.to_device(device, joined)
+
+def train(model):
+    batch = eval('[np.arange(3), np.ones(2)]')
+    return [float(x.sum()) for device in (-1, -2) for x in convert(batch, device)]
+"""
+
+
+def test_a_condition_says_which_device_a_number_is() -> None:
+    code = check(CONVERTING)
+    assert "return [torch.as_tensor(x, device=torch.device('cpu')) for x in batch]" in code
+    assert "return torch.as_tensor(joined, device=torch.device('cuda', device))" in code
+
+
+@pytest.mark.parametrize("test", ["device <= 0", "device < 1", "device < 0 and device", "device == -1"])
+def test_a_condition_that_says_something_else(test: str) -> None:
+    code = migrated(CONVERTING.replace("device < 0", test)).code
+    assert code.count("torch.device('cuda', device) if device >= 0 else torch.device('cpu')") >= 1
+
+
 OPTIONS = """
 def train(model):
     parser = argparse.ArgumentParser()
