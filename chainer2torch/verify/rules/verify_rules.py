@@ -41,6 +41,7 @@ _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 def verify_rules(
     names: Sequence[str] = (),
     *,
+    rows: Sequence[Any] | None = None,
     rules: Any = None,
     chainer_python: str | None = None,
     torch_python: str | None = None,
@@ -52,7 +53,8 @@ def verify_rules(
 ) -> VerifyReport:
     """Migrates and runs the examples of the named rows (all rows when none is named) and compares.
 
-    A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``matrix=False`` leaves out the
+    A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``rows`` are the rows
+    themselves, these and no others, in the place of names. ``matrix=False`` leaves out the
     generated call matrix; a collection names the rows that have theirs. ``junit`` is a file for the result as XML.
 
     Raises:
@@ -68,7 +70,7 @@ def verify_rules(
     if migrate_source is None:
         from chainer2torch.engine import migrate_source
     assert migrate_source is not None
-    rows = list(select(rules, names))
+    rows = list(select(rules, names) if rows is None else rows)
     plan = _planned(rows, rules, migrate_source, matrix)
     if plan.pairs:
         batch = run_pairs(
