@@ -18,7 +18,7 @@ from chainer2torch.plan.native.late_uses import in_file
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
-from chainer2torch.plan.native.optimizer_forms import arguments
+from chainer2torch.plan.native.optimizer_forms import arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
 from chainer2torch.plan.native.optimizer_places import (
     Place,
@@ -137,7 +137,9 @@ class _Writer:
         defaults = row.signature.defaults
         operands = {name: Operand(code=text) for name, text in defaults.items()}
         operands.update({name: context.operand(node) for name, node in made.bound.given.items()})
-        texts = arguments(made.form, made.bound, defaults)
+        if made.options is not None:
+            operands["options"] = context.operand(made.options)
+        texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
         for hooked in self.hooks:
             if hooked.way is Way.ARGUMENT:
                 texts.append("weight_decay=rate")
