@@ -22,7 +22,7 @@ class Form:
     hyperparameters: Mapping[str, str]  # what an attribute of Chainer's optimizer is in a parameter group
     fills: bool = False  # whether gradients that are missing have to be filled with zeros
     decays: bool = True  # whether there is an argument weight_decay
-    spread: str | None = "options"  # a dictionary of Chainer's arguments as one of torch's; None: there is no form of it
+    spread: str | None = "options"  # a dictionary of Chainer's arguments as one of torch's; None: there is none
     refuses: tuple[tuple[str, str], ...] = ()  # parameters with the literal that alone is understood
 
 
@@ -132,7 +132,7 @@ def arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str
 
 
 def spread_arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str]:
-    """The arguments of ``SGD(lr=x, **options)``: torch gets those of Chainer's defaults that it does not have itself."""
+    """The arguments of ``SGD(lr=x, **options)``: torch gets those of Chainer's defaults that are not its own."""
     if form.spread != "options":
         given = [f"{name}={name}" for name in bound.given]
         return [f"**{form.spread}".replace("**options", ", ".join([*given, "**options"]))]
@@ -184,4 +184,16 @@ DECAY = "chainer.optimizer_hooks.WeightDecay"
 # those whose `lr` is the rate with the correction of the biases
 CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
-__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "OWN_HOOK", "Form", "Hook", "arguments", "may_be_empty", "spread_arguments", "unrefused"]
+__all__ = [
+    "CORRECTS",
+    "DECAY",
+    "FORMS",
+    "HOOKS",
+    "OWN_HOOK",
+    "Form",
+    "Hook",
+    "arguments",
+    "may_be_empty",
+    "spread_arguments",
+    "unrefused",
+]

@@ -23,7 +23,7 @@ def train(model, text='{text}'):
     return losses + [float(F.sum(p * p).array) for p in model.params()]
 """
 MAKES = [
-    ("Adam(**config)", '{"alpha": 0.01, "beta1": 0.5}', "compat.Adam(model.parameters(), **compat.adam_options(**config)"),
+    ("Adam(**config)", '{"alpha": 0.01, "beta1": 0.5}', "compat.Adam(model.parameters(), **compat.adam_options(**"),
     ("Adam(**config)", "{}", "**compat.adam_options(**config)"),
     ("Adam(0.02, **config)", '{"eps": 0.001, "amsgrad": true}', "**compat.adam_options(alpha=0.02, **config)"),
     ("SGD(**config)", "{}", "torch.optim.SGD(model.parameters(), **{'lr': 0.01, **config}"),
@@ -32,7 +32,7 @@ MAKES = [
     ("CorrectedMomentumSGD(**config)", '{"momentum": 0.5}', "**{'lr': 0.01, 'momentum': 0.9, **config}"),
     ("RMSprop(alpha=0.9, **config)", '{"lr": 0.1}', "torch.optim.RMSprop(model.parameters(), alpha=0.9, **config"),
     ("AdaDelta(**config)", '{"eps": 0.01}', "torch.optim.Adadelta(model.parameters(), **{'rho': 0.95, **config}"),
-    ("AdaGrad(**config)", '{"lr": 0.1}', "torch.optim.Adagrad(model.parameters(), **{'lr': 0.001, 'eps': 1e-08, **config}"),
+    ("AdaGrad(**config)", '{"lr": 0.1}', "Adagrad(model.parameters(), **{'lr': 0.001, 'eps': 1e-08, **config}"),
 ]  # fmt: skip
 
 
