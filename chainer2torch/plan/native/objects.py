@@ -16,6 +16,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from chainer2torch.analysis.components import meeting
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
@@ -153,13 +154,13 @@ class Objects:
         return self.reasons.get(self._root(inst.site), "") if inst.site else _UNKNOWN_SITE
 
     def any_file_seen_from(self, context: Context, question: Callable[[ModuleInfo], bool]) -> bool:
-        """Whether the answer is yes for a file that imports connect with this one."""
-        group = self._files[context.module]
-        return any(question(module) for module, other in self._files.items() if other == group)
+        """Whether the answer is yes for a file that may be loaded in one run with this one."""
+        seen = self.analysis.once(meeting)[context.module]
+        return any(question(module) for module in self._files if module in seen)
 
     def sees(self, one: Context, other: Context) -> bool:
-        """Whether imports connect two files."""
-        return self._files[one.module] == self._files[other.module]
+        """Whether two files may be loaded in one run."""
+        return other.module in self.analysis.once(meeting)[one.module]
 
     def reason_at(self, use: Use) -> str:
         """Why the object of a use does not become native; "": it does."""
