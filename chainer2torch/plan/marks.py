@@ -15,7 +15,7 @@ from chainer2torch.analysis.components import meeting
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.project_rules import has_short_optimizers
-from chainer2torch.plan.questions import freezing, parameter_hooks
+from chainer2torch.plan.questions import callers, freezing, parameter_hooks
 
 
 def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -65,7 +65,8 @@ def _answers(analysis: Analysis) -> _Answers:
     unclear = [m for m in places if _changes(analysis, m)]
     marked = [m for m in {*by_marks, *hooking} if any(_marks(analysis, m, node) for node in m.source.of(ast.Attribute))]
     late = [m for m in marked if not freezing.is_behind_setup(analysis, m, _run(analysis, m))]
-    return _Answers(near([*long, *unclear, *late]), near(marked), near(hooking), by_marks)
+    heeding = [m for m in modules if any(o in seen[m] and _marks_in_run_of(analysis, o, m) for o in marked)]
+    return _Answers(near([*long, *unclear, *late]), frozenset(heeding), near(hooking), by_marks)
 
 
 def _run(analysis: Analysis, module: ModuleInfo) -> list[ModuleInfo]:
@@ -111,8 +112,17 @@ def _by_marks(analysis: Analysis, places: list[ModuleInfo]) -> frozenset[ModuleI
     size = -1
     while size != len(found):  # what meets one of these may ask for its marks
         size = len(found)
-        found |= {module for module in places if seen[module] & found}
+        found |= {m for m in places if any(o in seen[m] and _marks_in_run_of(analysis, o, m) for o in found)}
     return frozenset(found)
+
+
+def _marks_in_run_of(analysis: Analysis, module: ModuleInfo, other: ModuleInfo) -> bool:
+    """Whether a file marks parameters in the runs of another one, as far as one can see."""
+    run = _run(analysis, other)
+    return any(
+        _marks(analysis, module, node) and not callers.is_idle(analysis, module, node, run)
+        for node in module.source.of(ast.Attribute)
+    )
 
 
 __all__ = ["changes_rules", "freezes_by_marks", "hooks_parameters", "marks_parameters"]

@@ -111,7 +111,7 @@ def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[Mo
     source = module.source
     for node in source.of(ast.Attribute):
         says = node.attr == SWITCH or node.attr == RULE and (is_hook(module, node) or not reads(module, node))
-        if not says or is_own(analysis, node):
+        if not says or is_own(analysis, node) or callers.is_idle(analysis, module, node, program):
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
         if not setups and not callers.follow(analysis, module, node, program, _is_set_up):
