@@ -17,6 +17,7 @@ from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
 from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
+from chainer2torch.plan.questions.shared_links import shares_parameters
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
@@ -102,6 +103,7 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | own
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
+        | _with(analysis, shares_parameters)
     )
 
 
@@ -204,7 +206,12 @@ def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
 def _changing_rules(analysis: Analysis) -> frozenset[int]:
     freezes = _with(analysis, lambda _, module: freezing.freezes(module))
     long = analysis.once(_looking_into_optimizers)  # there the switches stay Chainer's
-    return _with(analysis, _changes_rules) | analysis.once(_freezing_by_marks) | freezes & long
+    return (
+        _with(analysis, _changes_rules)
+        | analysis.once(_freezing_by_marks)
+        | freezes & long
+        | _with(analysis, shares_parameters)
+    )
 
 
 def _changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
