@@ -45,6 +45,8 @@ def initialized(layer: _Model, **values: Any) -> _Model:
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
+            if getattr(value, "dtype", None) is not None:  # where: dtype
+                given.data = given.data.to(torch_dtype(value.dtype))  # where: dtype
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))

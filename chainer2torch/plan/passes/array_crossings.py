@@ -28,6 +28,7 @@ from chainer2torch.plan.parts.host_arrays import (
     compared_as_tensors,
     is_moved_to_device,
     may_be_host_array,
+    runs_backwards,
     takes_variables,
     tensor_of,
 )
@@ -143,10 +144,25 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _method_on_host(context, decisions, call, arguments)
     elif takes_variables(context, callee):
         arguments_as_tensors(context, decisions, call, callee)
+    elif _is_initializer(context, callee):
+        for argument in arguments:
+            _filled(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             if is_moved_to_device(context.analysis.kind(argument)):
                 wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _is_initializer(context: Context, callee: Kind) -> bool:
+    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
+
+
+def _filled(context: Context, decisions: Decisions, array: ast.expr) -> None:
+    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
+    kind = context.analysis.kind(array)
+    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
+        wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:

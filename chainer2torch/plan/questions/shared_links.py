@@ -7,7 +7,6 @@ the norm of all gradients counts it as often. The optimizers of ``torch.optim`` 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
