@@ -129,7 +129,12 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
 
 
 def initialize_parameter(param: Any, shape: Any) -> None:
-    """Gives a parameter that waits for it a shape, and its first values. Source: chainer.Parameter.initialize."""
+    """Gives a parameter that waits for it a shape, and its first values; one with this shape has them.
+
+    Source: chainer.Parameter.initialize.
+    """
+    if not is_lazy(param) and tuple(param.shape) == tuple(shape):  # where: _initialize_params
+        return  # where: _initialize_params
     made = parameter(param.initializer, shape)
     param.materialize(made.shape, dtype=made.dtype)
     param.data.copy_(made)

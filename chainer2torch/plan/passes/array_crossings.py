@@ -144,8 +144,14 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _method_on_host(context, decisions, call, arguments)
     elif takes_variables(context, callee):
         arguments_as_tensors(context, decisions, call, callee)
-    elif _is_initializer(context, callee):
-        for argument in arguments:
+    else:
+        _other_call(context, decisions, call, callee)
+
+
+def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """A call of an initializer, or of something that nobody knows."""
+    if _is_initializer(context, callee):
+        for argument in (*call.args, *(k.value for k in call.keywords)):
             _filled(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
