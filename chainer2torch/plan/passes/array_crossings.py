@@ -60,6 +60,8 @@ _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"}
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
+# these read a tensor themselves
+_MAKING_ARRAYS = frozenset({"array", "asarray"})
 _CODE = "C2T320"
 
 
@@ -197,7 +199,12 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
-            converted = to_host(context, decisions, part) or _held(context, decisions, part) or converted
+            if (
+                to_host(context, decisions, part)
+                or not _is_read(context, call, name, part)
+                and _held(context, decisions, part)
+            ):
+                converted = True
     if (
         not converted
         and name in _OF_TENSORS_TOO
@@ -225,6 +232,17 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         )
     else:
         decisions.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _is_read(context: Context, call: ast.Call, name: str, node: ast.expr) -> bool:
+    """``np.array(x.data)``: NumPy reads a tensor of the host as an array; one of a GPU raises, as CuPy's do."""
+    return (
+        context.choices.style == "native"
+        and name in _MAKING_ARRAYS
+        and call.args[:1] == [node]
+        and isinstance(node, ast.Attribute)
+        and node.attr == "data"
+    )
 
 
 def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:

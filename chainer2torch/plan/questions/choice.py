@@ -28,6 +28,7 @@ from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
+from chainer2torch.plan.questions.linear_rows import gets_rows
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
@@ -140,9 +141,10 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
     number = context.analysis.site(call)
     if flattens(context, number) or follows_linear(context, call):
         return Tensor(2)  # its calls flatten
-    if _is_linear(context, call) and is_never_called(context, call):
-        return Tensor(2)
     kind = context.analysis.reaching(number)
+    known = isinstance(kind, Tensor) and kind.rank is not None
+    if _is_linear(context, call) and (not known and gets_rows(context, call) or is_never_called(context, call)):
+        return Tensor(2)
     if kind is None or isinstance(kind, Tensor) and kind.rank is None:
         beside = rank_beside(context, call)
         return kind if beside is None else Tensor(beside)
