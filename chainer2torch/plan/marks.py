@@ -16,6 +16,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.plan.questions import callers, freezing, parameter_hooks
+from chainer2torch.plan.questions.shared_links import shares_parameters
 
 
 def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -53,8 +54,6 @@ def _answers(analysis: Analysis) -> _Answers:
     seen = analysis.once(meeting)
     names = (freezing.SWITCH, freezing.RULE, freezing.RELEASE)
     places = [module for module in modules if any(n.attr in names for n in module.source.of(ast.Attribute))]
-    if not places:
-        return _Answers(frozenset(), frozenset(), frozenset(), frozenset())
 
     def near(found: Collection[ModuleInfo]) -> frozenset[ModuleInfo]:
         return frozenset(module for module in modules if any(other in seen[module] for other in found))
@@ -66,7 +65,8 @@ def _answers(analysis: Analysis) -> _Answers:
     marked = [m for m in {*by_marks, *hooking} if any(_marks(analysis, m, node) for node in m.source.of(ast.Attribute))]
     late = [m for m in marked if not freezing.is_behind_setup(analysis, m, _run(analysis, m))]
     heeding = [m for m in modules if any(o in seen[m] and _marks_in_run_of(analysis, o, m) for o in marked)]
-    return _Answers(near([*long, *unclear, *late]), frozenset(heeding), near(hooking), by_marks)
+    sharing = [m for m in modules if shares_parameters(analysis, m)]
+    return _Answers(near([*long, *unclear, *late, *sharing]), frozenset(heeding), near(hooking), by_marks)
 
 
 def _run(analysis: Analysis, module: ModuleInfo) -> list[ModuleInfo]:

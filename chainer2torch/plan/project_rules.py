@@ -17,6 +17,7 @@ from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
 from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
+from chainer2torch.plan.questions.shared_links import shares_parameters
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
@@ -102,6 +103,7 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | own
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
+        | _with(analysis, shares_parameters)
     )
 
 
