@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.docstrings import docstrings
+from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
 from chainer2torch.vendor.said_in_training import OF_TRAINING, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -19,40 +20,11 @@ _BY_NAME = ("getattr", "setattr", "hasattr", "delattr", "attrgetter", "vars")
 _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # they get names as values
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
-MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an array module is NumPy, or another one
-VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array module may give a view of its argument
-WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
-DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
-_VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
-_WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-_OF_ONE = frozenset(
-    """
-    abs absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_not ceil conj conjugate cos cosh deg2rad degrees
-    exp exp2 expm1 fabs floor invert isfinite isinf isnan log log10 log1p log2 logical_not negative positive rad2deg
-    radians reciprocal rint sign signbit sin sinh sqrt square tan tanh trunc
-    """.split()
-)
-_OF_MORE = frozenset(
-    """
-    append arange array_module beta choice clip concatenate einsum eye full full_like gamma get_array_module linspace
-    max mean min moveaxis normal pad randint randn rand repeat roll rollaxis scatter_add split stack std sum swapaxes
-    tensordot transpose uniform var where zeros ones
-    """.split()
-)
-_OF_TWO = frozenset(
-    """
-    add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal floor_divide fmax fmin fmod greater
-    greater_equal hypot ldexp left_shift less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor
-    maximum minimum mod multiply nextafter not_equal power remainder right_shift subtract true_divide
-    """.split()
-)
-_ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
-_GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 # what a text that is no Python may say
-_UNREADABLE = {WITH, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, EXAMPLES_PADDED, *OF_TRAINING}
+_UNREADABLE = {WITH, EXAMPLES_PADDED, *OF_ARRAY_MODULES, *OF_TRAINING}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -94,11 +66,11 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     """
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
-    modules = _module_names(nodes)
+    modules = ArrayModules(nodes, own)
     imported = {(alias.asname or alias.name).split(".")[0] for alias in nodes if isinstance(alias, ast.alias)}
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            found.update(_of_array_module(node, node.func, modules))
+            found.update(modules.said_by_call(node, node.func))
         if own and isinstance(node, ast.Call) and _may_pad_examples(node):
             found.add(EXAMPLES_PADDED)
         if isinstance(node, ast.Attribute):
@@ -109,7 +81,7 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
             found.update((node.arg, f"{node.arg}="))
         elif isinstance(node, ast.Dict):
             found.update(f"{key.value!s}=" for key in node.keys if isinstance(key, ast.Constant))
-        elif isinstance(node, ast.Compare) and _may_compare_modules(node, modules):
+        elif isinstance(node, ast.Compare) and modules.compares(node):
             found.add(MODULES_COMPARED)
         elif isinstance(node, ast.ClassDef):
             found |= _in_body(node)
@@ -162,58 +134,6 @@ def _may_pad_examples(call: ast.Call) -> bool:
             or any(isinstance(a, ast.Starred) for a in call.args)
         )
     return "padding" in named and not any(part in name for part in ("conv", "pool", "pad", "fold"))
-
-
-def _module_names(nodes: list[ast.AST]) -> frozenset[str]:
-    """Names that hold array modules without being named so: ``lib = array_module(x)``, and parameters given one."""
-    found: set[str] = set()
-    functions = {node.name: node.args for node in nodes if isinstance(node, _FUNCTIONS)}
-    pairs = [(t, n.value) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    before = -1
-    while before < len(found):
-        before = len(found)
-        found.update(last(target) for target, value in pairs if _is_module(value, found))
-        for call in calls:
-            found.update(k.arg for k in call.keywords if k.arg and _is_module(k.value, found))
-            taken = functions.get(last(call.func))
-            names = [] if taken is None else [arg.arg for arg in (*taken.posonlyargs, *taken.args)]
-            names = names[isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]) :]
-            found.update(name for name, value in zip(names, call.args, strict=False) if _is_module(value, found))
-    return frozenset(found)
-
-
-def _may_compare_modules(node: ast.Compare, modules: Collection[str]) -> bool:
-    """Whether something that may be an array module is compared for equality."""
-    if not any(isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for operator in node.ops):
-        return False
-    return any(_is_module(side, modules) for side in (node.left, *node.comparators))
-
-
-def _is_module(node: ast.expr, modules: Collection[str]) -> bool:
-    """Whether an expression may be an array module: what gives one, or something that is named as they are named."""
-    name = last(node.func if isinstance(node, ast.Call) else node)
-    if isinstance(node, ast.Call) and name in _GIVE_MODULES:
-        return True
-    return name in _ARRAY_MODULES or name in modules or "xp" in name or "module" in name
-
-
-def _of_array_module(call: ast.Call, function: ast.Attribute, modules: Collection[str]) -> Iterator[str]:
-    """What a call asks of an array module, if it is one of its functions."""
-    base = function.value.func if isinstance(function.value, ast.Call) else function.value
-    of_module = _is_module(function.value, modules)
-    named = {keyword.arg for keyword in call.keywords}
-    spread = None in named or any(isinstance(arg, ast.Starred) for arg in call.args)
-    if function.attr in _VIEWS and of_module:
-        yield VIEWS_OF_MODULES
-    if last(base) == "random" and function.attr != "randint" and ("dtype" in named or spread):
-        yield DRAWN_AS
-    positions = 1 if function.attr in _OF_ONE else 2
-    counted = function.attr in _OF_ONE or function.attr in _OF_TWO  # one argument more is the result, whatever the base
-    if function.attr in _WRITING or "out" in named or spread and (counted or of_module):
-        yield WRITTEN
-    elif len(call.args) > positions and (counted or function.attr not in _OF_MORE and of_module):
-        yield WRITTEN
 
 
 def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]) -> set[str]:

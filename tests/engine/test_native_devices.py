@@ -41,10 +41,10 @@ def code(body: str, **kinds: str) -> str:
     ("before", "after"),
     [
         ("cuda.get_device_from_id(3).use()", "torch.cuda.set_device(3)"),
-        ("cuda.get_device_from_id(x).use()", "compat.use_device(compat.get_device(x))"),  # x may be None
-        ("cuda.get_device_from_id(x._id).use()", "compat.use_device(compat.get_device(x._id))"),
+        ("cuda.get_device_from_id(x).use()", "torch.cuda.set_device(x)"),  # what is no number raises
+        ("cuda.get_device_from_id(x._id).use()", "torch.cuda.set_device(x._id)"),
         ("with cuda.get_device_from_id(1): pass", "with torch.cuda.device(1): pass"),
-        ("with cuda.get_device_from_id(x): pass", "with compat.using_device(compat.get_device(x)): pass"),
+        ("with cuda.get_device_from_id(x): pass", "with torch.cuda.device(x): pass"),
         ("cuda.set_max_workspace_size(9)", "pass"),
         ("cuda.cupy.random.seed(3)", "torch.cuda.manual_seed(3)"),
         ("cuda.check_cuda_available()", "torch.cuda.init()"),
@@ -67,11 +67,38 @@ def test_what_only_a_gpu_can_show_is_in_the_report_alone() -> None:
 
 
 def test_the_number_is_known_where_it_was_compared() -> None:
-    body = "def f(gpu):\n    if gpu >= 0:\n        cuda.get_device(gpu).use()\n    cuda.get_device(gpu).use()\n"
+    body = "def f(gpu=None):\n    if gpu >= 0:\n        cuda.get_device(gpu).use()\n    cuda.get_device(gpu).use()\n"
     assert code(body).split("\n")[2:] == [
         "        torch.cuda.set_device(gpu)",
         "    compat.use_device(compat.find_device(gpu))",
     ]
+
+
+def test_a_number_that_may_be_none_is_asked_for() -> None:
+    body = (
+        "def f(gpu=None):\n    with cuda.get_device_from_id(gpu):\n        return chainer.dataset.to_device(gpu, 1)\n"
+    )
+    assert "with compat.using_device(compat.get_device(gpu)):" in code(body)
+
+
+@pytest.mark.parametrize(
+    ("config", "wanted"),
+    [
+        ("config.gpu", "torch.device('cuda', config.gpu) if config.gpu >= 0 else torch.device('cpu')"),
+        ("config.gpus['main']", "config.gpus['main'] >= 0 else torch.device('cpu')"),
+        ("gpu", "torch.device('cuda', gpu) if gpu >= 0 else torch.device('cpu')"),
+        ("self.gpu", "compat.get_device(self.gpu)"),  # a device by then, for all that is known
+        ("place", "compat.get_device(place)"),
+        ("config.gpu, chainer.get_device('@numpy')", "compat.get_device(config.gpu)"),  # it has names for devices
+    ],
+)
+def test_numbers_of_gpus_of_which_nothing_else_is_known(config: str, wanted: str) -> None:
+    head, _, more = config.partition(", ")
+    body = (
+        f"def f(self, config, gpu, place, batch):\n    return chainer.dataset.concat_examples(batch, {head}), {more}\n"
+    )
+    text = code(body + "\nf(*made)\n")
+    assert wanted in text
 
 
 @pytest.mark.parametrize("comment", ["", "  # the one that was asked for"])

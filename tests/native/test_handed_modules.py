@@ -107,3 +107,50 @@ def run(xs):
     theirs, ours, code = run(text)
     same(theirs, ours)
     assert "device = values[0].device" in code
+
+
+MODEL_CALLED = """
+class Noise(chainer.Chain):
+    def __init__(self):
+        super(Noise, self).__init__()
+        with self.init_scope():
+            self.fc = chainer.links.Linear(2, 2, initialW=1)
+
+    def __call__(self, n, xp=np):
+        return self.fc(chainer.Variable(xp.ones((n, 2), 'f'))) + xp.arange(2, dtype='f')
+
+class Trainer(object):
+    def __init__(self, **models):
+        self.model = models['model']
+
+    def step(self, x):
+        xp = chainer.cuda.get_array_module(x.array)
+        model = self.model
+        return model(2, xp) * x
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    model = Noise()
+    y = F.sum(Trainer(model=model).step(x) + model(2, x.xp){more})
+    y.backward()
+    return y.array, x.grad
+"""
+
+
+def test_a_model_that_is_called_with_one():
+    theirs, ours, code = run(MODEL_CALLED.replace("{more}", ""))
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a, rtol=1e-6)
+    assert "def forward(self, n, device=torch.device('cpu')):" in code and "model(2, x.device)" in code
+    assert "array_module" not in code and "xp" not in code
+
+
+def test_another_object_that_may_be_called_with_one_keeps_the_module():
+    two = (
+        MODEL_CALLED + "class Other(Noise):\n    def __call__(self, n, xp=np):\n        return xp.zeros((n, 2), 'f')\n"
+    )
+    more = " + globals()['Other']()(2, x.xp)"
+    theirs, ours, code = run(two.replace("{more}", more))
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a, rtol=1e-6)
+    assert "def forward(self, n, xp=np):" in code and "array_module" in code

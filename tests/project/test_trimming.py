@@ -11,7 +11,8 @@ import pytest
 
 from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.said import VIEWS_OF_MODULES, WRITTEN, words
+from chainer2torch.vendor.said import words
+from chainer2torch.vendor.said_in_array_modules import DRAWN_AS, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN
 
 ROOM = '''
 """A room."""
@@ -357,6 +358,12 @@ def test_no_two_blank_rows_stay_where_a_part_of_a_class_went() -> None:
         ("F.add(a, b)\nparser.add(a)", False),
         ("def f(lib, a):\n    lib.cumsum(a, 0, None, a)\nf(array_module(x), a)", True),
         ("def f(lib, a):\n    lib.cumsum(a, 0, None, a)\nf(plotting, a)", False),
+        ("import numpy as np\nnp.cumsum(a, 0, None, a)\nnp.savez(f, **arrays)", False),
+        ("import numpy as np\nnp = array_module(x)\nnp.cumsum(a, 0, None, a)", True),
+        ("import numpy as np\ndef f(np):\n    np.copyto(a, b)", True),
+        ("try:\n    import cupy as np\nexcept ImportError:\n    import numpy as np\nnp.copyto(a, b)", True),
+        ("queue.put(item, 0)\nself.add(*layers)\n'{} {} {}'.format(a, b, c)\ncompat.Trainer(u, out=o)", False),
+        ("lib.put(a, i, v)", True),
     ],
 )
 def test_results_into_arrays_are_seen_whatever_the_array_module_is_called(program: str, said: bool) -> None:
@@ -387,3 +394,22 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
         ["StandardUpdater"], style="native", said=words(f"{program}\nupdater.get_iterator('main')")
     )
     assert ("class Batches" in text) is wrapped and ("DataLoader" in text) is wrapped
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("x = np.exp(y)\nx.reshape(2)", {VIEWS_OF_MODULES: False}),
+        (
+            "my_xp = device.xp\nmy_xp.reshape(a, 2)\nif my_xp == np: pass",
+            {VIEWS_OF_MODULES: True, MODULES_COMPARED: True},
+        ),
+        ("if expected_size == other or xp == 0: pass", {MODULES_COMPARED: False}),
+        ("import random\nrandom.uniform(*limits)", {DRAWN_AS: False}),
+        ("import numpy as np\nnp.random.rand(*shape)", {DRAWN_AS: False}),
+        ("lib.random.rand(*shape)", {DRAWN_AS: True}),
+    ],
+)
+def test_what_is_no_array_module_says_nothing_of_one(program: str, said: dict[str, bool]) -> None:
+    found = words(program)
+    assert {word: word in found for word in said} == said

@@ -10,7 +10,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
-from chainer2torch.plan.questions.device_specs import device_of_number, is_number
+from chainer2torch.plan.questions.device_specs import device_of_number, is_number, names_gpu
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_origins import may_lack_parameters
 from chainer2torch.plan.questions.xp_uses import current_device
@@ -109,7 +109,7 @@ def _form(context: Context, call: ast.Call, row: Row) -> str | None:
     if name == "get_device_from_array":
         return "native.using_device(native.device_of(x))" if block else "native.device_of(x)"
     if name in _BY_NUMBER and block:
-        if is_number(context, call.args[0]):
+        if is_number(context, call.args[0]) or name == "get_device_from_id" and names_gpu(context, call.args[0]):
             return "torch.cuda.device(x)"
         return "native.using_device(native.get_device(x))" if name == "get_device_from_id" else None
     asked = isinstance(context.source.parents.get(call), ast.Attribute)
@@ -128,7 +128,7 @@ def _single(call: ast.Call) -> bool:
 
 
 def _used_by_number(context: Context, call: ast.Call) -> bool:
-    """Whether a call makes a device of one number, and the next word is ``.use()``."""
+    """Whether a call makes a device of one number, and the next word is ``.use()``; what is no number raises."""
     symbol = context.reference(call.func) or ""
     attribute = context.source.parents.get(call)
     return (
@@ -138,7 +138,7 @@ def _used_by_number(context: Context, call: ast.Call) -> bool:
         and isinstance(attribute, ast.Attribute)
         and attribute.attr == "use"
         and context.is_called(attribute)
-        and is_number(context, call.args[0])
+        and names_gpu(context, call.args[0])
     )
 
 

@@ -10,9 +10,11 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
+    Lst,
     Method,
     Ref,
     Tensor,
+    Tup,
     options,
     scalar_type,
 )
@@ -28,6 +30,7 @@ from chainer2torch.plan.parts.host_arrays import (
     compared_as_tensors,
     is_moved_to_device,
     may_be_host_array,
+    runs_backwards,
     takes_variables,
     tensor_of,
 )
@@ -57,6 +60,8 @@ _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"}
 _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
+# these read a tensor themselves
+_MAKING_ARRAYS = frozenset({"array", "asarray"})
 _CODE = "C2T320"
 
 
@@ -143,10 +148,31 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _method_on_host(context, decisions, call, arguments)
     elif takes_variables(context, callee):
         arguments_as_tensors(context, decisions, call, callee)
+    else:
+        _other_call(context, decisions, call, callee)
+
+
+def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """A call of an initializer, or of something that nobody knows."""
+    if _is_initializer(context, callee):
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            _filled(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             if is_moved_to_device(context.analysis.kind(argument)):
                 wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _is_initializer(context: Context, callee: Kind) -> bool:
+    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
+
+
+def _filled(context: Context, decisions: Decisions, array: ast.expr) -> None:
+    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
+    kind = context.analysis.kind(array)
+    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
+        wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:
@@ -173,7 +199,12 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
-            converted = to_host(context, decisions, part) or _held(context, decisions, part) or converted
+            if (
+                to_host(context, decisions, part)
+                or not _is_read(context, call, name, part)
+                and _held(context, decisions, part)
+            ):
+                converted = True
     if (
         not converted
         and name in _OF_TENSORS_TOO
@@ -201,6 +232,17 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         )
     else:
         decisions.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _is_read(context: Context, call: ast.Call, name: str, node: ast.expr) -> bool:
+    """``np.array(x.data)``: NumPy reads a tensor of the host as an array; one of a GPU raises, as CuPy's do."""
+    return (
+        context.choices.style == "native"
+        and name in _MAKING_ARRAYS
+        and call.args[:1] == [node]
+        and isinstance(node, ast.Attribute)
+        and node.attr == "data"
+    )
 
 
 def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:
@@ -254,12 +296,14 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             wrap(context, decisions, side, tensor_of(context, side) + moved, variable=at)
         elif may_be_host_array(kind):
             if _is_array(other):
-                wrap(context, decisions, side, tensor_of(context, side))
+                wrap(context, decisions, side, tensor_of(context, side) + _made_double(kind, other))
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
             elif beside_expression(context, decisions, node, side, other):
                 return
+        elif _is_array(other) and _holds_numbers(kind):
+            wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
     if isinstance(node.op, ast.FloorDiv) and any(
         isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
     ):
@@ -301,6 +345,18 @@ def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind,
 
 def _is_array(kind: Kind) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
+
+
+def _holds_numbers(kind: Kind) -> bool:
+    """Whether a value is a list or tuple of numbers, which NumPy takes as an array: ``z + [1, 2, 3]``."""
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    return bool(items) and all(scalar_type(item) in ("int", "float") for item in items)
+
+
+def _made_double(kind: Kind, other: Kind) -> str:
+    """What makes whole numbers of the host float64, as NumPy computes with them beside float32."""
+    whole = all(isinstance(k, HostArray) and k.dtype in ("int32", "int64") for k in options(kind))
+    return ".double()" if whole and isinstance(other, Tensor) and other.dtype == "float32" else ""
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import NONE, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -21,7 +21,9 @@ _CODE = "C2T320"
 def run(context: Context) -> Decisions:
     """Decides what compares and chooses array modules. Runs before the references are visited."""
     decisions = Decisions(context)
-    for node in context.source.of(ast.Compare, ast.IfExp, ast.Assign, ast.Attribute, ast.Try):
+    for node in context.source.of(ast.Compare, ast.If, ast.IfExp, ast.Assign, ast.Attribute, ast.Try):
+        if isinstance(node, (ast.If, ast.IfExp)):
+            _ask(context, decisions, node.test)
         if isinstance(node, ast.Compare):
             _compare(context, decisions, node)
         elif isinstance(node, ast.IfExp):
@@ -59,6 +61,26 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
         decisions.edit(node, Replace(context.source.span(node), template, operands, parenthesize=parenthesize))
         _consume(context, decisions, name, reference)
         return
+
+
+def _ask(context: Context, decisions: Decisions, test: ast.expr) -> None:
+    """``if cupy:`` behind ``try: import cupy`` / ``except ImportError: cupy = None`` asks whether there is a GPU."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            _ask(context, decisions, part)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        _ask(context, decisions, test.operand)
+    else:
+        kind = context.analysis.kind(test)
+        modules = [k for k in options(kind) if k != NONE]
+        if (
+            context.choices.style == "native"
+            and modules
+            and all(isinstance(k, Ref) and k.name in CUPY for k in modules)
+        ):
+            decisions.replace(test, "torch.cuda.is_available()", {})
+            assert isinstance(modules[0], Ref)
+            _consume(context, decisions, test, modules[0])
 
 
 def _compare_two(context: Context, decisions: Decisions, node: ast.Compare, left: ast.expr, right: ast.expr) -> bool:

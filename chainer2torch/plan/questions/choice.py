@@ -11,7 +11,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
-from chainer2torch.plan.questions.first_values import FirstValues, first_values
+from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
@@ -28,6 +28,7 @@ from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
+from chainer2torch.plan.questions.linear_rows import gets_rows
 from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
@@ -89,6 +90,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         names_asked=lambda: context.analysis.once(names_asked),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
+        fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
@@ -139,9 +141,10 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
     number = context.analysis.site(call)
     if flattens(context, number) or follows_linear(context, call):
         return Tensor(2)  # its calls flatten
-    if _is_linear(context, call) and is_never_called(context, call):
-        return Tensor(2)
     kind = context.analysis.reaching(number)
+    known = isinstance(kind, Tensor) and kind.rank is not None
+    if _is_linear(context, call) and (not known and gets_rows(context, call) or is_never_called(context, call)):
+        return Tensor(2)
     if kind is None or isinstance(kind, Tensor) and kind.rank is None:
         beside = rank_beside(context, call)
         return kind if beside is None else Tensor(beside)

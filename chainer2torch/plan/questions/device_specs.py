@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Mapping
 
-from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, Unknown, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.flows import references
+from chainer2torch.plan.questions.device_names import is_gpu_number
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.paths import is_path
 
@@ -26,7 +27,7 @@ def device_of_number(context: Context, spec: ast.expr, name: str) -> str:
         return f"torch.device('cuda', {name})" if kind.value >= 0 else "torch.device('cpu')"
     if _is_device(context, kind):
         return name
-    if not is_path(spec) or not is_number(context, spec):
+    if not is_path(spec) or not (is_number(context, spec) or is_gpu_number(context, spec)):
         return _HELPER.format(name)
     if is_gpu(context, spec):
         return f"torch.device('cuda', {name})"
@@ -94,6 +95,13 @@ def is_number(context: Context, node: ast.expr) -> bool:
     )
 
 
+def names_gpu(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a number, as far as it is known: torch.cuda refuses None, names and arrays, which raises."""
+    kinds = options(context.kind(node))
+    known = all(isinstance(k, Unknown) or scalar_type(k) == "int" for k in kinds)
+    return is_number(context, node) or known and not may_be_none(context, node)
+
+
 def is_gpu(context: Context, node: ast.expr) -> bool:
     """Whether a number is that of a GPU: the code stands in a block that begins with ``if gpu >= 0:``."""
     return any(
@@ -132,4 +140,4 @@ def _is_inside(context: Context, node: ast.expr, outer: ast.If | ast.IfExp) -> b
     return any(part is node or part in context.source.ancestors(node) for part in body)
 
 
-__all__ = ["device_of_number", "device_or_none", "is_gpu", "is_number", "with_devices"]
+__all__ = ["device_of_number", "device_or_none", "is_gpu", "is_number", "names_gpu", "with_devices"]

@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterator, Mapping
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
-from chainer2torch.analysis.models.xp_modules import XP
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.questions.xp_attributes import Parameter, by_owner, getters, new_name, of_attribute
 from chainer2torch.plan.questions.xp_origins import host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import function_of, parameter_for, used
+from chainer2torch.plan.questions.xp_uses import CALLED, function_of, object_call, only_model, parameter_for, used
 from chainer2torch.plan.questions.xp_variables import is_own, variables_in
 
 
@@ -93,7 +93,9 @@ class _Search:
         node = info.node
         if not isinstance(node, ast.FunctionDef) or info.is_changed or info.is_property:
             return
-        if node.name.startswith("__") and node.name != "__init__":
+        if node.name.startswith("__") and node.name not in ("__init__", "__call__"):
+            return
+        if node.name == "__call__" and not (info.cls and self.analysis.derives(info.cls, "chainer.Link")):
             return
         if info.cls is not None and self._is_overridden(info):
             return
@@ -137,9 +139,33 @@ class _Search:
                         self.calls.setdefault(info, []).append((self._context(module), parent))
                     else:
                         spoiled.add(info)
+        self._look_for_objects({info for info in wanted if info.cls is not None and info.name in CALLED}, spoiled)
         for info in wanted:
             if info in spoiled or info.cls is not None and info.name in unknown:
                 self.calls.pop(info, None)
+
+    def _look_for_objects(self, wanted: set[FuncInfo], spoiled: set[FuncInfo]) -> None:
+        """Finds the calls of links: ``model(n, xp)``. Another object that is handed an array module may be one."""
+        for module in self.analysis.project.modules.values() if wanted else ():
+            for call in module.source.of(ast.Call):
+                assert isinstance(call, ast.Call)
+                kinds = options(self.analysis.kind(call.func))
+                infos = {object_call(self.analysis, kind) for kind in kinds}
+                modules = [a for a in (*call.args, *(k.value for k in call.keywords)) if self._may_be_module(a)]
+                if UNKNOWN in kinds and modules:
+                    context = self._context(module)
+                    if len(kinds) > 1 or any(parameter_for(context, value) is None for value in modules):
+                        spoiled.update(wanted)
+                    infos = {self.analysis.once(only_model)}
+                for info in wanted & infos:
+                    if len(kinds) == 1:
+                        self.calls.setdefault(info, []).append((self._context(module), call))
+                    else:
+                        spoiled.add(info)
+
+    def _may_be_module(self, value: ast.expr) -> bool:
+        kinds = options(self.analysis.kind(value))
+        return any(k in (XP, EITHER) or isinstance(k, Ref) and k.name in CUPY | {"numpy"} for k in kinds)
 
     def _context(self, module: ModuleInfo) -> Context:
         if module not in self.contexts:

@@ -20,6 +20,7 @@ from chainer2torch.rules.row import Case
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
+CALLED = ("__call__", "forward")
 _PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 WITH_NUMPY = "native.with_numpy(self)"
 _PARTS = ("Module", "Random", "LinearAlgebra")
@@ -101,7 +102,9 @@ def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:
     keyword = parent if isinstance(parent, ast.keyword) else None
     call = context.source.parents.get(keyword) if keyword is not None else parent
     kinds = options(context.kind(call.func)) if isinstance(call, ast.Call) and call.func is not argument else ()
-    info = function_of(context.analysis, kinds[0]) if len(kinds) == 1 else None
+    info = called(context.analysis, kinds[0]) if len(kinds) == 1 else None
+    if kinds == (UNKNOWN,) and context.kind(argument) == XP:  # who else takes one would raise
+        info = context.analysis.once(only_model)
     if not isinstance(call, ast.Call) or info is None:
         return None
     if keyword is not None:
@@ -114,6 +117,31 @@ def parameter_for(context: Context, argument: ast.expr) -> Parameter | None:
     if any(isinstance(a, ast.Starred) for a in call.args[:index]) or index >= len(names):
         return None
     return info, names[index]
+
+
+def called(analysis: Analysis, callee: Kind) -> FuncInfo | None:
+    """The function of the project that a call runs: also the ``forward`` of a link that is called."""
+    return object_call(analysis, callee) if isinstance(callee, Inst) else function_of(analysis, callee)
+
+
+def object_call(analysis: Analysis, callee: Kind) -> FuncInfo | None:
+    """The ``__call__`` or ``forward`` of a link of the project that runs when it is called."""
+    if not isinstance(callee, Inst) or not analysis.derives(callee.cls, "chainer.Link"):
+        return None
+    own = [base for base in analysis.mro(callee.cls) if isinstance(base, ClassInfo)]
+    found = (base.methods[name] for name in CALLED for base in own if name in base.methods)
+    return next(found, None)
+
+
+def only_model(analysis: Analysis) -> FuncInfo | None:
+    """The ``forward`` of the only link of the project that is given array modules when it is called."""
+    found = [
+        info
+        for info in analysis.functions.values()
+        if info.name in CALLED and info.cls is not None and analysis.derives(info.cls, "chainer.Link")
+        if XP in info.params.values()
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def function_of(analysis: Analysis, callee: Kind) -> FuncInfo | None:
