@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.models import array_operators, array_kinds, data, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.demands import only_of_variables
@@ -167,6 +168,14 @@ class Expressions(Interpreter):
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
+        truth = host_copies.shape(node, self.module.source)
+        if truth is not None:
+            copied = self.expr(node.body if truth else node.orelse)
+            if host_copies.copies(node, truth, self.kind):
+                outside, self.unreachable = self.unreachable, True
+                self.expr(node.orelse if truth else node.body)
+                self.unreachable = outside
+                return copied
         kinds = []
         for truth, part in ((True, node.body), (False, node.orelse)):
             before = self.narrow(node.test, truth)

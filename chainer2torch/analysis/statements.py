@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis import absent, versions
+from chainer2torch.analysis import absent, host_copies, versions
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -125,6 +125,14 @@ class Statements(Interpreter):
         if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
+        truth = host_copies.shape(node, self.module.source)
+        if truth is not None:
+            start = dict(self.scopes[0])
+            self.block(node.body if truth else node.orelse)
+            if host_copies.copies(node, truth, self.kind):
+                self._unreachable(node.orelse if truth else node.body)
+                return False
+            self._restore(start)
         return self._branches([node.body, node.orelse], node.test)
 
     def narrow(self, test: ast.expr, truth: bool) -> dict[str, Kind]:

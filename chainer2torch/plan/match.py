@@ -41,6 +41,8 @@ def case_for(question: Question) -> tuple[Case | None, bool]:
     row = question.row
     fallback = Case(None, row.fallback) if row.fallback is not None else None
     for case in row.cases:
+        if case.native and not question.fits(case.torch):
+            continue
         if case.when is None:
             return case, False
         truth = evaluate(parsed(case.when), question)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.verify.judge.outcome import FAILED
-from chainer2torch.verify.models.aligned_layers import by_themselves
+from chainer2torch.verify.models.aligned_layers import back_by_themselves, by_themselves
 from chainer2torch.verify.worker import aligned
 from tests.support.model_batch import module_of, verify
 
@@ -152,3 +152,17 @@ def test_what_is_said():
         "given Chainer's outputs of the layers before it, these differ by themselves: the model's own output (largest "
         "error 1); 1 of 2 outputs are equal"
     ]
+
+
+@pytest.mark.parametrize(("off", "told"), [(1e-4, []), (0.5, ["W"])])
+def test_a_gradient_of_terms_that_cancel_is_equal_where_float64_is(off, told):
+    """A sum of thousands of terms: of its largest value float32 loses little, of one near zero anything."""
+    weight = np.array([200.0, 0.01], dtype="f")
+    key, cotangent = "back/link/0/l", np.ones((2, 2), dtype="f")
+    calls = [{"key": "link/0/l", "path": "/l", "line": ""}]
+    expected = {key: cotangent, "pgrad/model/l/W": weight}
+    actual = {f"sync/{key}": cotangent, "sync/pgrad/model/l/W": weight + np.float32(off)}
+    (line,) = back_by_themselves(calls, expected, actual, rounded=True)
+    assert ("the gradient of W" in line) is bool(told)
+    (line,) = back_by_themselves(calls, expected, actual)
+    assert "the gradient of W" in line

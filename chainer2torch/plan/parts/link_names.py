@@ -7,6 +7,7 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.questions.walks import simple, walked, walked_model
 from chainer2torch.rules.table import Row
 
@@ -22,7 +23,8 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
     operands = {"self": context.operand(node.value)}
     owned = isinstance(node.value, ast.Attribute) and context.analysis.is_link(context.analysis.kind(node.value.value))
     if not isinstance(node.ctx, ast.Load):
-        decisions.mark(node, row, row.name, "manual", "assignment to it has no counterpart")
+        if not variable_names.dropped(context, decisions, node, row):
+            decisions.mark(node, row, row.name, "manual", "assignment to it has no counterpart")
     elif owned and isinstance(node.value, ast.Attribute) and simple(node.value.value):
         operands["owner"] = context.operand(node.value.value)
         decisions.replace(node, "compat.parameter_name(self, owner)", operands)

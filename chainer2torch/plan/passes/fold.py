@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis import versions
+from chainer2torch.analysis import host_copies, versions
 from chainer2torch.analysis.absent import TESTS, constant_test
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
@@ -60,7 +60,23 @@ def run(context: Context) -> Decisions:
             seen.add(_outermost(context, node, value)[0])
             _fold(context, decisions, node, value)
     _versions(context, decisions)
+    _copies(context, decisions)
     return decisions
+
+
+def _copies(context: Context, decisions: Decisions) -> None:
+    """Copies to the host that are made on a GPU only: a tensor has to be copied from wherever it is."""
+    for node in context.source.of(ast.If, ast.IfExp):
+        assert isinstance(node, (ast.If, ast.IfExp))
+        truth = host_copies.shape(node, context.source)
+        if truth is None or not host_copies.copies(node, truth, context.analysis.kind):
+            continue
+        _tell(context, decisions, node.test)
+        if isinstance(node, ast.If):
+            _fold_if(context, decisions, node, truth)
+        else:
+            decisions.replace(node, "value", {"value": context.operand(node.body if truth else node.orelse)})
+            decisions.remove(node.orelse if truth else node.body)
 
 
 def _versions(context: Context, decisions: Decisions) -> None:

@@ -11,7 +11,7 @@ from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
-from chainer2torch.plan.questions.first_values import FirstValues, first_values
+from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
@@ -95,6 +95,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         names_asked=lambda: context.analysis.once(names_asked),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
+        fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )

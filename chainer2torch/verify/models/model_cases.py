@@ -18,7 +18,7 @@ import numpy as np
 from chainer2torch.vendor import compat_file
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
-from chainer2torch.verify.judge.outcome import FAILED, UNVERIFIED, Outcome, Pair
+from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
 from chainer2torch.verify.kept import Kept
 from chainer2torch.verify.models import kept_cases, own_rounding
@@ -326,11 +326,13 @@ def _align(
     for case in again:
         if result.records.get(case["id"], {}).get("status") == "ok":
             expected, actual = with_gradients.arrays(case["id"]), result.arrays(case["id"])
+            name = f"{case['id'].partition('@')[0]}@float64"
+            double = next((o for o in outcomes if o.pair.id == name), None)
             said = by_themselves(case["aligned"], expected, actual)
             if not any(DIFFER in line for line in said):
-                said += back_by_themselves(case["aligned"], expected, actual)
+                rounded = double is not None and double.status == PASSED
+                said += back_by_themselves(case["aligned"], expected, actual, rounded)
             outcome = different[case["id"]]
             outcome.reasons[1:1] = said
             if not any(DIFFER in line for line in said):
-                name = f"{case['id'].partition('@')[0]}@float64"
-                own_rounding.by_layers(outcome, next((o for o in outcomes if o.pair.id == name), None), said)
+                own_rounding.by_layers(outcome, double, said)

@@ -47,6 +47,8 @@ class ScriptReport:
     undecided: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     # the declared differences that were applied to the original side (docs/differences.md)
     differences: Sequence[str] = ()
+    # packages that are not installed, and that both sides did without
+    left_out: Sequence[str] = ()
 
     def differs(self, step: Step) -> bool:
         """Whether a compared value is outside the tolerance."""
@@ -113,6 +115,11 @@ class ScriptReport:
             out.append(
                 f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
                 f"largest relative difference of a loss {worst_loss:.2e}"
+            )
+        if self.left_out:
+            out.append(
+                "not installed, and left out on both sides: " + ", ".join(self.left_out) + " (their calls did nothing; "
+                "a value of one would have stopped the script)"
             )
         if self.differences:
             out.append("declared differences, made on both sides: " + ", ".join(self.differences))

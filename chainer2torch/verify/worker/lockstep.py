@@ -21,7 +21,7 @@ import threading
 
 import numpy
 
-from . import wire
+from . import missing, wire
 
 
 class Stop(BaseException):
@@ -203,6 +203,7 @@ def run_main(job, start=lambda: None, stop=lambda: None):
     sys.path.insert(0, os.path.dirname(script))
     sys.path.append(tree)  # scripts in a folder of their own find the project's packages
     how = {"status": "finished"}
+    missing.leave_out(job.get("left_out", ()))
     start()
     try:
         runpy.run_path(script, run_name="__main__")
@@ -213,6 +214,7 @@ def run_main(job, start=lambda: None, stop=lambda: None):
             how = {"status": "error", "type": "SystemExit", "message": str(error.code), "trace": ""}
     except BaseException as error:
         how = wire.failure("script", error)
+        how["lacks"] = missing.lacked(error, tree)
     finally:
         stop()
     return how

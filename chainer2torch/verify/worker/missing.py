@@ -11,7 +11,11 @@ import importlib.machinery
 import os
 import re
 import sys
+import traceback
 import types
+
+# bars around what a script goes through: without them it is gone through as it is
+_BARS = frozenset({"progressbar", "progressbar2", "tqdm"})
 
 # what is compared itself
 _NEVER = frozenset({"chainer", "chainermn", "chainerx", "chainer_compat", "numpy", "torch"})
@@ -46,6 +50,27 @@ def importing(make):
                 raise
 
 
+def leave_out(packages):
+    """Lets imports of these packages find stand-ins that may be called: a script's pictures, bars and protocols.
+
+    A call does nothing and gives another stand-in; numbers, items, conditions and the like still cannot come from one.
+    """
+    if packages:
+        sys.meta_path.append(_QuietFinder(packages))
+
+
+def lacked(error, tree):
+    """The package for whose lack a file below ``tree`` could not be run; None if it was something else."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return None
+    top = error.name.partition(".")[0]
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    asked_by = [name for name in files if "importlib" not in name]
+    if top in _NEVER or not asked_by or not asked_by[-1].startswith(tree) or _Finder(tree).is_own(top):
+        return None
+    return error.name
+
+
 def names():
     """The packages that have stand-ins, in order."""
     return sorted(name for finder in _finders() for name in finder.names)
@@ -69,7 +94,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         top = name.partition(".")[0]
         if not top or top in _NEVER - {"chainer_compat"} or top in sys.builtin_module_names:
             return False
-        if self._is_own(top) or top == "chainer_compat":
+        if self.is_own(top) or top == "chainer_compat":
             return self.own is not None and top not in sys.modules and self.own(top, path)
         part = re.match(r"cannot import name '(\w+)' from '", str(error))
         module = sys.modules.get(name)
@@ -85,7 +110,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.names.add(full)
         return True
 
-    def _is_own(self, top):
+    def is_own(self, top):
         """Whether the project has a module of this name: what is wrong then is its path."""
         for _, folders, files in os.walk(self.tree):
             if top in folders or top + ".py" in files:
@@ -138,6 +163,62 @@ class _Missing(object):
     __int__ = __float__ = __index__ = __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = _raises
     __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __pow__ = __str__ = __repr__ = _raises
     __hash__ = object.__hash__
+
+
+class _QuietFinder(_Finder):
+    """Finds stand-ins that may be called."""
+
+    def __init__(self, packages):
+        _Finder.__init__(self, "")
+        self.names = set(packages)
+
+    def take(self, error, path=""):
+        """Nothing more is left out while a script runs."""
+        return False
+
+    def create_module(self, spec):
+        """A module whose attributes are stand-ins that may be called."""
+        return _QuietModule(spec.name)
+
+
+class _QuietModule(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Quiet(self.__name__ + "." + name)
+
+
+class _Quiet(_Missing):
+    """Something of a package that is left out: what is written to it goes nowhere, and no value comes from it."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Quiet(self._name_ + "." + name)
+
+    def __call__(self, *args, **kwargs):
+        # a decorator would take the place of a function that computes
+        if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)):
+            self._raises()
+        made = _Quiet(self._name_ + "()")
+        if args and self._name_.partition(".")[0] in _BARS:
+            made.__dict__["_inside_"] = args[0]
+        return made
+
+    def __iter__(self):
+        return iter(self._inside_) if "_inside_" in self.__dict__ else self._raises()
+
+    def __len__(self):
+        return len(self._inside_) if "_inside_" in self.__dict__ else self._raises()
+
+    def __setattr__(self, name, value):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
 
 
 class NotRun(RuntimeError):
