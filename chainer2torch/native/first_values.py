@@ -45,6 +45,8 @@ def initialized(layer: _Model, **values: Any) -> _Model:
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
+            if getattr(value, "dtype", None) is not None:  # where: dtype
+                given.data = given.data.to(torch_dtype(value.dtype))  # where: dtype
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))
@@ -127,7 +129,12 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
 
 
 def initialize_parameter(param: Any, shape: Any) -> None:
-    """Gives a parameter that waits for it a shape, and its first values. Source: chainer.Parameter.initialize."""
+    """Gives a parameter that waits for it a shape, and its first values; one with this shape has them.
+
+    Source: chainer.Parameter.initialize.
+    """
+    if not is_lazy(param) and tuple(param.shape) == tuple(shape):  # where: _initialize_params
+        return  # where: _initialize_params
     made = parameter(param.initializer, shape)
     param.materialize(made.shape, dtype=made.dtype)
     param.data.copy_(made)

@@ -69,6 +69,8 @@ class Question:
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
     is_single: Callable[[ast.expr], bool] = lambda _: False  # whether nothing uses a value as a list
+    is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
+    is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
@@ -76,6 +78,7 @@ class Question:
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
     made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step
+    fits: Callable[[str], bool] = lambda _: True  # whether the short form of a layer takes the first values given
     may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device
 
     def literal(self, name: str) -> Any:

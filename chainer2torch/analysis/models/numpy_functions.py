@@ -14,9 +14,11 @@ from chainer2torch.analysis.kinds import (
     Scalar,
     Tensor,
     Tup,
+    Union,
+    options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
 from chainer2torch.analysis.models.numpy_shapes import shaped
@@ -118,6 +120,10 @@ _CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "as
 
 def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     """The result of ``numpy.<name>(...)`` on the host."""
+    mixed = [i for i, kind in enumerate(args[:2]) if isinstance(kind, Union) and _holds_array(kind)]
+    if mixed:  # an array of the host or of the device: NumPy gives one of the host
+        at = mixed[0]
+        return join_all([numpy_call(name, [*args[:at], one, *args[at + 1 :]], keywords) for one in options(args[at])])
     dtype = dtype_of(keywords.get("dtype"))
     first = args[0] if args else UNKNOWN
     if name in _CONSTRUCTORS:
@@ -149,6 +155,14 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
         )
     joined = shaped(name, args, keywords)
     return joined if joined is not None else _drawn(name, args, keywords, dtype)
+
+
+def _holds_array(kind: Union) -> bool:
+    """Whether all that a value may be are arrays and numbers."""
+    found = options(kind)
+    return any(isinstance(k, HostArray) for k in found) and all(
+        isinstance(k, HostArray) or isinstance(k, Tensor) or scalar_type(k) is not None for k in found
+    )
 
 
 def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:

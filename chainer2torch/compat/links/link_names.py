@@ -163,8 +163,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
         return "bias"  # None: a layer without one
     names: dict[str, str] = getattr(module, "_chainer_names", {})
     for own, chainer_name in names.items():
-        if chainer_name == name and own in module._buffers:
-            return own
+        if chainer_name == name and (own in module._buffers or own in module._parameters):
+            return own  # None: a layer without one
     if isinstance(module, _NormBase):
         return {
             "N": "_chainer_N",

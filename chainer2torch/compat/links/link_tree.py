@@ -284,12 +284,21 @@ def _fill_again(link: nn.Module, original: nn.Module) -> None:
         for name, buffer in statistics.items():
             link._buffers[name].copy_(buffer)  # type: ignore[union-attr]
         return
+    if own and _is_short_layer(link):
+        link.reset_parameters()  # type: ignore[operator]
+        return
     for name, param in own.items():
         initializer = getattr(original._parameters[name], "initializer", None)
         if initializer is None:
             raise ValueError(f"the initializer of parameter {name} is not known")
         with torch.no_grad():
             initializer(param)
+
+
+def _is_short_layer(link: nn.Module) -> bool:
+    """Whether a module is a layer of PyTorch's that draws Chainer's first values itself."""
+    bases = [base for base in type(link).__mro__ if base.__module__.startswith("torch.nn.modules")]
+    return bases[0] is not nn.Module and "reset_parameters" in vars(type(link))
 
 
 def link_device(module: nn.Module) -> torch.device:

@@ -11,8 +11,10 @@ import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.questions import callers
 from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
@@ -37,7 +39,7 @@ _SHIFTS = frozenset(
 def is_lent(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:
     """Whether a taker does with an optimizer of torch.optim in whichever form it gets."""
     context, analysis = use.context, objects.analysis
-    if objects.any_file_seen_from(context, lambda module: _hides_optimizers(objects, module)):
+    if objects.any_file_seen_from(context, lambda module: _hides_optimizers(objects, context, module)):
         return False
     for owner in analysis.mro(taker.cls):
         if isinstance(owner, str):
@@ -53,15 +55,21 @@ def _is_light(objects: Objects, use: Use, call: ast.Call, owner: str) -> bool:
     return bound is not None and not bound.given.keys() & {"loss_scale"} and not bound.extra_keywords
 
 
-def _hides_optimizers(objects: Objects, module: ModuleInfo) -> bool:
-    """Whether a file takes optimizers out of an updater in a way in which they are not known, or lets others do so."""
+def _hides_optimizers(objects: Objects, context: Context, module: ModuleInfo) -> bool:
+    """Whether a file takes optimizers out of an updater in a way in which they are not known, or lets others do so.
+
+    What stands in a function counts where a file that runs together with this one names it.
+    """
     source = module.source
     if any(_is_unseen(objects, module, call) for call in source.of(ast.Call)):
         return True
     return any(
-        node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
-        and objects.analysis.kind(source.parents[node]) == UNKNOWN
-        or node.attr == "get_all_optimizers"
+        (
+            node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
+            and objects.analysis.kind(source.parents[node]) == UNKNOWN
+            or node.attr == "get_all_optimizers"
+        )
+        and not callers.is_idle(objects.analysis, module, node, objects.files_seen_from(context))
         for node in source.of(ast.Attribute)
     )
 

@@ -210,6 +210,8 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
     if all(isinstance(k, Tensor) for k in kinds):
         is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
         return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
+    if any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, HostArray)) for k in kinds):
+        return wrap(context, decisions, node, "compat.to_host(value)")  # one caller gives a tensor, another an array
     if is_torch_dtype(kind):
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()

@@ -18,6 +18,7 @@ from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.rules.table import Row
 
 _EVALUATOR = "Evaluator"
+_NORMALIZING = ("BatchNormalization", "InceptionBN")
 _MODES = {"test": "not value", "train": "value"}
 _CODE = "C2T204"
 
@@ -128,6 +129,11 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and looked_up:
         _call_of_some_link(context, decisions, call)
         return
+    tells_nothing = len(call.args) == 1 and not call.keywords
+    several = any(_normalizes(context, k) for k in kinds) and not all(_normalizes(context, k) for k in kinds)
+    if tells_nothing and several and _keeps_training(context):
+        _ask_for_mode(decisions, call)
+        return
     if not all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in kinds):
         return
     own = {
@@ -143,13 +149,8 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
     silent = mode is None and len(args) == 1
     if mode is None:
-        normalizes = all(
-            isinstance(k, Inst)
-            and isinstance(k.cls, str)
-            and context.rules.is_subclass(k.cls, "chainer.links.BatchNormalization")
-            for k in kinds
-        )
-        if not normalizes or len(args) != 2 and not (silent and context.era == 1 and _is_evaluated(context)):
+        normalizes = all(_normalizes(context, k) for k in kinds)
+        if not normalizes or len(args) != 2 and not (silent and _keeps_training(context)):
             return
         if context.era is None:
             decisions.mark(
@@ -183,9 +184,40 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
 
 
-def _is_evaluated(context: Context) -> bool:
-    """Whether something of the project switches a model to its evaluation, which version 1 said in each call."""
-    return context.analysis.once(_has_evaluator)
+def _normalizes(context: Context, kind: Kind) -> bool:
+    """Whether a value is a batch normalization of Chainer's, or a block with some, which version 1 told ``test``."""
+    return (
+        isinstance(kind, Inst)
+        and isinstance(kind.cls, str)
+        and any(context.rules.is_subclass(kind.cls, f"chainer.links.{name}") for name in _NORMALIZING)
+    )
+
+
+def _keeps_training(context: Context) -> bool:
+    """Whether a batch normalization that is told nothing trains where the model is evaluated: in version 1.
+
+    There each call said its mode. Something of the project has to switch a model to its evaluation now.
+    """
+    return context.era == 1 and context.analysis.once(_has_evaluator)
+
+
+def _ask_for_mode(decisions: Decisions, call: ast.Call) -> None:
+    decisions.mark(
+        call,
+        None,
+        "chainer.links.BatchNormalization.__call__",
+        "review",
+        "in version 1 of Chainer a batch normalization that is not told `test` uses the statistics of the batch in an "
+        "Evaluator, too; here it follows the mode of the model. Call train() of those that are meant to go on so",
+        _CODE,
+    )
+
+
+def _has_normalization(analysis: Analysis) -> bool:
+    return any(
+        isinstance(kind := analysis.kind(maker), Inst) and kind.cls in {f"chainer.links.{n}" for n in _NORMALIZING}
+        for maker in analysis.makers.values()
+    )
 
 
 def _has_evaluator(analysis: Analysis) -> bool:
@@ -255,6 +287,9 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
         and (context.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
     )
     if context.migrated or not context.imports_chainer or not (named or second):
+        silent = len(call.args) == 1 and not call.keywords and context.analysis.kind(call.func) != UNKNOWN
+        if silent and not context.migrated and _keeps_training(context) and context.analysis.once(_has_normalization):
+            _ask_for_mode(decisions, call)
         return
     decisions.edit(
         call,

@@ -10,9 +10,11 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
+    Lst,
     Method,
     Ref,
     Tensor,
+    Tup,
     options,
     scalar_type,
 )
@@ -28,6 +30,7 @@ from chainer2torch.plan.parts.host_arrays import (
     compared_as_tensors,
     is_moved_to_device,
     may_be_host_array,
+    runs_backwards,
     takes_variables,
     tensor_of,
 )
@@ -145,10 +148,31 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _method_on_host(context, decisions, call, arguments)
     elif takes_variables(context, callee):
         arguments_as_tensors(context, decisions, call, callee)
+    else:
+        _other_call(context, decisions, call, callee)
+
+
+def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """A call of an initializer, or of something that nobody knows."""
+    if _is_initializer(context, callee):
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            _filled(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             if is_moved_to_device(context.analysis.kind(argument)):
                 wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _is_initializer(context: Context, callee: Kind) -> bool:
+    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
+
+
+def _filled(context: Context, decisions: Decisions, array: ast.expr) -> None:
+    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
+    kind = context.analysis.kind(array)
+    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
+        wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:
@@ -272,12 +296,14 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             wrap(context, decisions, side, tensor_of(context, side) + moved, variable=at)
         elif may_be_host_array(kind):
             if _is_array(other):
-                wrap(context, decisions, side, tensor_of(context, side))
+                wrap(context, decisions, side, tensor_of(context, side) + _made_double(kind, other))
             elif isinstance(at, (ast.Name, ast.Attribute)):
                 # a Variable keeps its dtype beside an array
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
             elif beside_expression(context, decisions, node, side, other):
                 return
+        elif _is_array(other) and _holds_numbers(kind):
+            wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
     if isinstance(node.op, ast.FloorDiv) and any(
         isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
     ):
@@ -319,6 +345,18 @@ def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind,
 
 def _is_array(kind: Kind) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
+
+
+def _holds_numbers(kind: Kind) -> bool:
+    """Whether a value is a list or tuple of numbers, which NumPy takes as an array: ``z + [1, 2, 3]``."""
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    return bool(items) and all(scalar_type(item) in ("int", "float") for item in items)
+
+
+def _made_double(kind: Kind, other: Kind) -> str:
+    """What makes whole numbers of the host float64, as NumPy computes with them beside float32."""
+    whole = all(isinstance(k, HostArray) and k.dtype in ("int32", "int64") for k in options(kind))
+    return ".double()" if whole and isinstance(other, Tensor) and other.dtype == "float32" else ""
 
 
 def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
@@ -43,6 +44,7 @@ _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`weight_ih_l0`), not a child link for each layer"
 _COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
 _REFILLED = "the copy gets Chainer's default first values, not those that the constructor of the link gives"
+_ONES = "a normalization that lacks its gamma has a buffer of ones here; ask isinstance(layer.weight, nn.Parameter)"
 _SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
@@ -73,6 +75,23 @@ def _copied(context: Context, decisions: Decisions, node: ast.Attribute) -> None
         decisions.refine(node, row, "review", _REFILLED, of=row.name)
 
 
+def _asked_for_gamma(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """``bn.gamma is None``: a normalization that lacks it has a buffer of ones in its place in the native style."""
+    asked = _is_asked_for(context.source.parents.get(node))
+    if asked and context.choices.style == "native" and context.analysis.once(_lacking_gamma):
+        decisions.refine(node, None, "review", _ONES, "C2T200")
+
+
+def _lacking_gamma(analysis: Analysis) -> bool:
+    """Whether some normalization of the project may have no gamma."""
+    return any(
+        node.arg == "use_gamma" and not (isinstance(node.value, ast.Constant) and node.value.value is True)
+        for module in analysis.project.modules.values()
+        if "use_gamma" in module.source.text
+        for node in module.source.of(ast.keyword)
+    )
+
+
 def run(context: Context) -> Decisions:
     """What the walk over the file has left of subscripts and attributes of links."""
     decisions = Decisions(context)
@@ -95,6 +114,8 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Call):
             with decisions.provided(free=((Part.EDIT, node),)):
                 _asked_by_name(context, decisions, node)
+        if isinstance(node, ast.Attribute) and node.attr == "gamma":
+            _asked_for_gamma(context, decisions, node)
     return decisions
 
 

@@ -8,6 +8,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import ELSEWHERE
+from chainer2torch.plan.parts.private_methods import MESSAGE, dead_method
 
 
 def run(context: Context) -> Decisions:
@@ -18,6 +19,10 @@ def run(context: Context) -> Decisions:
         if info is None:
             continue
         theirs = [context.rules.canonical(c) for c in context.analysis.mro(info) if isinstance(c, str)]
+        for name, method in info.methods.items():
+            dead = dead_method(context, theirs, name)
+            if dead is not None and not later(context, decisions, method.node, None, dead[0]):
+                decisions.mark(method.node, None, dead[0], "review", MESSAGE, dead[1])
         if any(context.rules.is_subclass(c, e) for c in theirs for e in ELSEWHERE):
             continue
         for name, method in info.methods.items():

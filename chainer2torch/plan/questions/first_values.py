@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
+from chainer2torch.rules.signature import BindError
 
 _INITIALIZER = "chainer.Initializer"
 _INITIALIZED = "native.initialized("
@@ -79,6 +81,31 @@ def first_values(
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
     plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
     return layer, FirstValues(stated, computed, not plain)
+
+
+def have_own_dtype(context: Context, template: str, given: Mapping[str, ast.expr]) -> bool:
+    """Whether an initializer of a layer says a dtype, which the layer takes in Chainer: PyTorch's is float32."""
+    if not template.startswith(_INITIALIZED):
+        return False
+    tree = parsed(template)
+    assert isinstance(tree, ast.Call)
+    values = [given[k.value.id] for k in tree.keywords if isinstance(k.value, ast.Name) and k.value.id in given]
+    return any(_says_dtype(context, value) for value in values)
+
+
+def _says_dtype(context: Context, value: ast.expr) -> bool:
+    for kind in options(context.kind(value)):
+        maker = context.analysis.makers.get(kind.site) if isinstance(kind, Inst) else None
+        row = context.rules.rows.get(kind.cls) if isinstance(kind, Inst) and isinstance(kind.cls, str) else None
+        if maker is None or row is None or row.signature is None or not context.is_instance(kind, _INITIALIZER):
+            continue
+        try:
+            dtype = row.signature.bind(maker.args, maker.keywords).given.get("dtype")
+        except BindError:
+            continue
+        if dtype is not None and not _is_none(dtype) and dtype_of(context.kind(dtype)) != "float32":
+            return True
+    return False
 
 
 def has_weight_and_bias(template: str) -> bool:
@@ -190,6 +217,7 @@ __all__ = [
     "FirstValues",
     "as_argument",
     "first_values",
+    "have_own_dtype",
     "has_weight_and_bias",
     "is_nothing",
     "is_number",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.shared_links import shares_parameters
 
 _WALKS = frozenset({"params", "children"})
 _KEEP_ORDER = frozenset({"enumerate", "list", "zip"})
@@ -47,6 +48,8 @@ def _loops(context: Context, call: ast.Call, iterable: ast.AST) -> bool:
 def _has_own_ways(analysis: Analysis) -> bool:
     """Whether classes of the project say themselves what they hold, or a link or parameter has two places."""
     if any(_WALKS & cls.methods.keys() for cls in analysis.classes.values()):
+        return True
+    if any(shares_parameters(analysis, module) for module in analysis.project.modules.values()):
         return True
     return any(
         isinstance(value, ast.Attribute) and analysis.is_link(analysis.kind(value))

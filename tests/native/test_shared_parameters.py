@@ -1,0 +1,99 @@
+"""A parameter that a model has in several places: Chainer's optimizers step it once for each of them."""
+
+import pytest
+
+from tests.support import native_programs
+
+_TRAIN = """
+def train(model):
+    optimizer = optimizers.MomentumSGD(0.1)
+    optimizer.setup(model)
+    losses = []
+    for i in range(3):
+        x = chainer.Variable(np.array([0, 1, 4], 'i'))
+        t = chainer.Variable(np.array([1, 1, 0], 'i'))
+        loss = F.softmax_cross_entropy(model(x), t)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        losses.append(loss.array)
+    return losses + [sum(1 for _ in model.params())]
+"""
+_SHARED = """
+class Decoder(chainer.Chain):
+    def __init__(self, embed):
+        super().__init__()
+        with self.init_scope():
+            self.embed = embed
+            self.out = L.Linear(3, 5)
+
+    def __call__(self, x):
+        return self.out(self.embed(x))
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 3)
+            self.decoder = Decoder(self.embed)
+
+    def __call__(self, x):
+        return self.decoder(x) + F.sum(self.embed(x))
+"""
+_TIED = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 3)
+            self.out = L.Linear(3, 5, nobias=True)
+        self.out.W = self.embed.W
+
+    def __call__(self, x):
+        return self.out(F.tanh(self.embed(x)))
+"""
+_TWICE = """
+class Net(chainer.Chain):
+    def __init__(self):
+        layer = L.Linear(3, 3)
+        super().__init__(embed=L.EmbedID(5, 3), one=layer, other=layer)
+
+    def __call__(self, x):
+        return self.other(F.tanh(self.one(self.embed(x))))
+"""
+_APART = """
+class Decoder(chainer.Chain):
+    def __init__(self, embed):
+        super().__init__()
+        with self.init_scope():
+            self.embed = embed
+            self.out = L.Linear(3, 5)
+
+    def __call__(self, x):
+        return self.out(self.embed(x))
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.one = Decoder(L.EmbedID(5, 3))
+            self.other = Decoder(L.EmbedID(5, 3))
+
+    def __call__(self, x):
+        return self.one(x) + self.other(x)
+"""
+_HEAD = native_programs.HEAD.split("class Net")[0]
+
+
+@pytest.mark.parametrize("model", [_SHARED, _TIED, _TWICE])
+def test_a_shared_parameter_is_stepped_as_often_as_chainer_does(model):
+    code = native_programs.check(model + _TRAIN, head=_HEAD)
+    assert "torch.optim" not in code
+
+
+def test_links_of_their_own_keep_the_optimizer_of_torch():
+    code = native_programs.check(_APART + _TRAIN, head=_HEAD)
+    assert "torch.optim.SGD" in code or "compat.MomentumSGD" in code
+    assert ".faithful_" not in code
