@@ -178,8 +178,13 @@ def asks_for_none(compare: ast.Compare) -> bool:
 
 
 def only_asked(context: Context, node: ast.expr) -> bool:
-    """Whether an array module is compared with NumPy or asked for a constant: nothing is computed with it."""
+    """Whether an array module is compared with NumPy or asked for a constant: nothing is computed with it.
+
+    Neither is where it makes a GPU the current one.
+    """
     parent = context.source.parents.get(node)
+    if current_device(context, node) is not None:
+        return True
     if isinstance(parent, ast.Compare):
         return _asks_for_host(context, parent, node)
     row = row_of(context, parent) if isinstance(parent, ast.Attribute) else None
