@@ -25,7 +25,7 @@ _BEFORE_CONVERTER = 2  # arguments of an updater or evaluator
 _NAMES_OF_CONVERTERS = ("conv", "collat", "concat", "batch", "pad", "lambda")
 _OF_LIBRARY = frozenset({"StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater", "Evaluator", "Updater"})
 _CONVERTING = ("collate", "concat_examples", "convert")
-_NAME_OF_DEVICE = re.compile(r"(@(numpy|cupy|intel64)|native)(:|$)|(cuda|gpu):\d|-?\d+$")
+_NAME_OF_DEVICE = re.compile(r"(@(numpy|cupy|intel64)|native)(:|$)|(cuda|gpu):\d|-\d+$")
 _NAMES_OF_DEVICES = ("device", "gpu", "cuda")
 
 
@@ -115,6 +115,9 @@ def _names_device(node: ast.AST) -> bool:
     """Whether a text may be the name of a device, or what is not known is asked for its device."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and _NAME_OF_DEVICE.match(node.value) is not None
+    if isinstance(node, ast.keyword) and node.arg == "default":  # of an option: '0', ['0', '1']
+        texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+        return any(isinstance(text, str) and text.isdecimal() for text in texts)
     return isinstance(node, ast.Attribute) and node.attr == "get_device"
 
 

@@ -66,6 +66,8 @@ OWN = """class Mine(compat.Updater):
         ("parser.add_argument('--device', default='-1')", NAMES, True),
         ("compat.Evaluator(it, m, device=f'cuda:{n}')\nplace = 'cuda:0'", NAMES, True),
         ("compat.get_device(args.device)", NAMES, True),
+        ("parser.add_argument('--devices', nargs='*', default=['0', '1'])", NAMES, True),
+        ("labels = ['0', '1']", NAMES, False),
     ],
 )
 def test_words(text, word, said):
