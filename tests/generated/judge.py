@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -30,6 +31,7 @@ SAME, REFUSED, LEFT, LOUD, DIFFERENT = (
 ROUNDING = "decided by rounding"
 MARKED, BROKEN = "different, under a comment", "the migration fails"
 WRONG = (LOUD, DIFFERENT, BROKEN)
+_ADAPTIVE = re.compile(r"optimizers\.(Adam|AdaGrad|AdaDelta|RMSprop)\([^)]*\)")
 _RTOL, _ATOL = 2e-3, 2e-4
 # So many times as far as Chainer's own result moves, when the weights change in their last bits.
 _RATIO = 30
@@ -90,7 +92,13 @@ def _judge(text: str) -> tuple[str, str, str]:
     ]
     wrong = [(name, far) for name, got, want in pairs if (far := _distance(got, want)) > 1]
     if wrong:
-        if max(far for _, far in wrong) < _RATIO * _own_distance(text, weights[0], expected, model):
+        far = max(far for _, far in wrong)
+        # what one draw leaves as it was, another may move
+        if any(far < _RATIO * _own_distance(text, weights[0], expected, model, seed) for seed in range(5, 9)):
+            return ROUNDING, "", both
+        plain = _ADAPTIVE.sub("optimizers.SGD(0.05)", text)
+        if "Normalization(" in text and plain != text and _judge(plain)[0] == SAME:
+            # a bias before a normalization: its gradient is zero but for rounding, and its optimizer divides by that
             return ROUNDING, "", both
         marked = any(site.state == "review" for site in result.sites)
         return MARKED if marked else DIFFERENT, f"{wrong}; {found} instead of {expected}", both
@@ -105,7 +113,7 @@ def _distance(found: np.ndarray, expected: np.ndarray) -> float:
     return float("inf") if np.isnan(gap).any() else float(gap.max(initial=0))
 
 
-def _own_distance(text: str, weights: io.BytesIO, expected: np.ndarray, model: chainer.Chain) -> float:
+def _own_distance(text: str, weights: io.BytesIO, expected: np.ndarray, model: chainer.Chain, seed: int) -> float:
     """How far Chainer is from itself, when the weights that it begins with are changed in their last bits."""
 
     def begin(other: chainer.Chain) -> None:
@@ -114,7 +122,7 @@ def _own_distance(text: str, weights: io.BytesIO, expected: np.ndarray, model: c
                 param.initialize(shapes[path])
         weights.seek(0)
         chainer.serializers.load_npz(weights, other)
-        rng = np.random.RandomState(5)
+        rng = np.random.RandomState(seed)
         for _, param in sorted(other.namedparams()):
             param.array *= (1 + rng.choice([-1, 1], param.shape) * 2e-7).astype(param.dtype)
 
