@@ -278,7 +278,10 @@ class Objects:
                 self.meet(key, other)
             if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
                 continue
-            if concern is not None and concern.name == key[0] and any(self.sees(here, use.context) for use in uses):
+            if concern is None or concern.name != key[0] or not any(self.sees(here, use.context) for use in uses):
+                continue
+            own = self.analysis.mro(uses[0].inst.cls)  # `self` in a class of the program's own is no other object
+            if any(isinstance(cls, str) or cls in own for cls in classes):
                 self.meet(key, other)
 
     def _made(self, inst: Inst) -> str:
