@@ -267,7 +267,7 @@ class Objects:
         that only evaluators took.
         """
         here = self.uses[key][0].context
-        classes = {use.inst.cls for use in self.uses[key]}
+        classes = {flows.class_around(use.context, use.node) or use.inst.cls for use in self.uses[key]}
         inside = all(flows.is_in_class(use.context, use.node, _UPDATER) for use in self.uses[key])
         for other in self.uses:
             uses = self.uses[other]
