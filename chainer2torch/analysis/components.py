@@ -21,10 +21,55 @@ def components(analysis: Facts) -> Mapping[ModuleInfo, frozenset[ModuleInfo]]:
     return result
 
 
+def meeting(analysis: Facts) -> Mapping[ModuleInfo, frozenset[ModuleInfo]]:
+    """For each file those that may be loaded in a run in which it is loaded. Ask it with ``analysis.once``.
+
+    Two scripts that import one library are in one component, but do not meet.
+    """
+    modules = analysis.project.modules
+    run = runs(analysis.project.whole, modules)
+    loaded: dict[str, frozenset[str]] = {}  # by the script that is started
+    started = [path for path in modules if not any(path in others for one, others in run.items() if one != path)]
+    covered: set[str] = set()
+    for path in (*started, *modules):  # those of a circle of imports have nobody who starts them
+        if path not in covered or path in started:
+            loaded[path] = frozenset(_reached(run, path))
+            covered |= loaded[path]
+    result: dict[ModuleInfo, frozenset[ModuleInfo]] = {}
+    known: dict[frozenset[str], frozenset[ModuleInfo]] = {}
+    for path, module in modules.items():
+        scripts = frozenset(script for script, files in loaded.items() if path in files)
+        if scripts not in known:
+            known[scripts] = frozenset(modules[other] for script in scripts for other in loaded[script])
+        result[module] = known[scripts]
+    return result
+
+
+def _reached(run: Mapping[str, set[str]], path: str) -> set[str]:
+    found, pending = {path}, [path]
+    while pending:
+        new = run[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
+
+
 def neighbours(
     places: Places, paths: Mapping[str, object], inside: Mapping[str, Collection[str]] | None = None
 ) -> dict[str, set[str]]:
-    """The files that each of some files may run, or that may run it.
+    """The files that each of some files may run, or that may run it; ``inside``: see ``runs``."""
+    found: dict[str, set[str]] = {path: set() for path in paths}
+    for path, others in runs(places, paths, inside).items():
+        for other in others:
+            found[path].add(other)
+            found[other].add(path)
+    return found
+
+
+def runs(
+    places: Places, paths: Mapping[str, object], inside: Mapping[str, Collection[str]] | None = None
+) -> dict[str, set[str]]:
+    """The files that each of some files may run, by its imports.
 
     With ``inside``, the files by their folders, also those that lie in the packages and folders that it imports.
 
@@ -34,7 +79,7 @@ def neighbours(
     stems: dict[str, list[str]] = {}
     for path in paths:
         stems.setdefault(_stem(path), []).append(path)
-    found: dict[str, set[str]] = {path: set() for path in paths}
+    found: dict[str, set[str]] = {}
     for path in paths:
         file = places.files[path]
         others = set(paths) if file.outline.dynamic else set[str]()
@@ -45,9 +90,7 @@ def neighbours(
                 for one in found_here if inside else ():
                     others.update(_beside(one, inside or {}))
                 others |= resolved or set(stems.get(name.split(".")[0], ()))
-        for other in others:
-            found[path].add(other)
-            found[other].add(path)
+        found[path] = others
     return found
 
 
@@ -89,4 +132,4 @@ def _stem(path: str) -> str:
     return posixpath.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 
 
-__all__ = ["components", "groups", "neighbours"]
+__all__ = ["components", "groups", "meeting", "neighbours", "runs"]

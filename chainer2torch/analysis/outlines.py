@@ -90,7 +90,7 @@ def outline_of(source: Source) -> Outline:
             )
             for node in source.of(ast.Import, ast.ImportFrom)
         ),
-        dynamic=any(word in source.text for word in _DYNAMIC),
+        dynamic=_is_dynamic(source),
         changes_path="sys.path" in source.text,
         is_script="__main__" in source.text,
         own_protocol=any(node.name == "serialize" for node in source.of(ast.FunctionDef, ast.AsyncFunctionDef)),
@@ -98,6 +98,18 @@ def outline_of(source: Source) -> Outline:
         doubted=doubted(source),
         adds=_adds(source),
     )
+
+
+def _is_dynamic(source: Source) -> bool:
+    """Whether a file names what imports at run time, otherwise than in a comment."""
+    words = [word for word in _DYNAMIC if word in source.text]
+    if not words:
+        return False
+    said = [n.id for n in source.of(ast.Name)] + [n.attr for n in source.of(ast.Attribute)]
+    for node in source.of(ast.Import, ast.ImportFrom):
+        said += [alias.name for alias in node.names] + ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+    said += [n.value for n in source.of(ast.Constant) if isinstance(n.value, str)]
+    return any(word in text for word in words for text in said)
 
 
 def _adds(source: Source) -> tuple[PathEdit, ...]:

@@ -7,7 +7,7 @@ Settings have Chainer's names and defaults. Counters are kept in the parameter g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.native.graphs import backward
+from chainer2torch.native.marks import heed_marks
 from chainer2torch.native.optimizers import (
     SMORMS3,
     Adam,
@@ -56,9 +57,7 @@ class LateOptimizer(torch.optim.Optimizer):
         self.param_groups[0].update(t=0, epoch=0)  # where: opt.t, opt.epoch, getattr
         self.register_step_pre_hook(LateOptimizer.call_hooks)  # where: add_hook, call_hooks, remove_hook
         self.register_step_pre_hook(_count)  # where: opt.t, opt.epoch, getattr
-        self.register_step_pre_hook(_call_hooks_of_parameters)  # where: hook_parameter
-        self.register_step_pre_hook(_withhold)  # where: freeze
-        self.register_step_post_hook(_give_back)  # where: freeze
+        heed_marks(self)  # where: freeze, hook_parameter
         self.register_step_post_hook(_call_hooks_behind)  # where: timing
 
     def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
@@ -147,56 +146,9 @@ def _count(optimizer: Any, args: Any, kwargs: Any) -> None:
 
 
 @torch.no_grad()
-def _call_hooks_of_parameters(optimizer: Any, args: Any, kwargs: Any) -> None:
-    fill_missing_gradients(optimizer)
-    for param in optimizer.target.parameters():
-        if param.grad is not None and not hasattr(param, "is_frozen"):
-            for hook in vars(param).get("update_hooks", []):
-                hook(optimizer, param)
-
-
-def _withhold(optimizer: Any, args: Any, kwargs: Any) -> None:
-    frozen = [p for p in optimizer.target.parameters() if hasattr(p, "is_frozen")]
-    optimizer.withheld = [(p, p.requires_grad, p.grad) for p in frozen]
-    for param in frozen:
-        param.requires_grad, param.grad = False, None
-
-
-def _give_back(optimizer: Any, args: Any, kwargs: Any) -> None:
-    for param, learns, grad in optimizer.withheld:
-        param.requires_grad, param.grad = learns, grad
-
-
-@torch.no_grad()
 def _call_hooks_behind(optimizer: Any, args: Any, kwargs: Any) -> None:
     for hook in list(optimizer.hooks_behind.values()):
         optimizer.call_hook(hook)
-
-
-def freeze(params: Iterable[Any]) -> None:
-    """Keeps the steps of an optimizer from changing these parameters, until it is set up anew.
-
-    Their gradients are computed all the same, and count where the norm of all gradients is clipped. For parameters
-    whose gradients nobody needs, ``requires_grad_(False)`` does. Source: chainer.Link.disable_update.
-    """
-    for param in params:
-        param.is_frozen = True
-
-
-def unfreeze(params: Iterable[Any]) -> None:
-    """Lets optimizers change these parameters again. Source: chainer.Link.enable_update."""
-    for param in params:
-        vars(param).pop("is_frozen", None)
-
-
-def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
-    """Calls ``hook`` with the optimizer and this parameter before each update, after the hooks for all parameters.
-
-    Until the optimizer is set up anew. Source: chainer.UpdateRule.add_hook.
-    """
-    if getattr(hook, "timing", "pre") != "pre":
-        raise ValueError("a hook of one parameter runs before the update")
-    vars(param).setdefault("update_hooks", []).append(hook)
 
 
 class LateSGD(LateOptimizer, torch.optim.SGD):

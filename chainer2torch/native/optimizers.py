@@ -65,6 +65,13 @@ class Adam(torch.optim.Adam):
                     param.grad = torch.zeros_like(param)
 
 
+def adam_options(
+    alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, amsgrad: bool = False
+) -> dict[str, Any]:
+    """Adam's settings under PyTorch's names, for settings that come from a file. Source: chainer.optimizers.Adam."""
+    return {"lr": alpha, "betas": (beta1, beta2), "eps": eps, "amsgrad": amsgrad}
+
+
 class AdamW(Adam):
     """Adam with Chainer's decay, which the rate does not scale: p *= 1 - weight_decay_rate, then Adam's step.
 

@@ -198,57 +198,6 @@ def _is_setting(module: ModuleInfo, hyperparam: ast.Attribute) -> bool:
     return isinstance(outer, ast.Attribute) and outer.attr not in ("get_dict", "parent")
 
 
-def changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a file's program changes how single parameters are updated, in a way that only Chainer's forms know."""
-    return _answer(analysis, module, "changes_rules")
-
-
-def _changing_rules(analysis: Analysis) -> frozenset[int]:
-    freezes = _with(analysis, lambda _, module: freezing.freezes(module))
-    long = analysis.once(_looking_into_optimizers)  # there the switches stay Chainer's
-    return (
-        _with(analysis, _changes_rules)
-        | analysis.once(_freezing_by_marks)
-        | freezes & long
-        | _with(analysis, shares_parameters)
-    )
-
-
-def _changes_rules(analysis: Analysis, module: ModuleInfo) -> bool:
-    return any(
-        node.attr in (freezing.RULE, freezing.SWITCH)
-        and not freezing.is_understood(analysis, module, node)
-        or node.attr == freezing.RELEASE
-        and not (freezing.is_own(analysis, node) or freezing.is_release(analysis, module, node))
-        for node in module.source.of(ast.Attribute)
-    )
-
-
-def freezes_by_marks(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether only marks at parameters do what a file's program does to them: their optimizers heed them."""
-    return _answer(analysis, module, "freezes_by_marks")
-
-
-def _freezing_by_marks(analysis: Analysis) -> frozenset[int]:
-    """The programs that freeze parameters whose gradients count all the same, or at a place that is not known."""
-    freezes = _with(analysis, lambda _, module: freezing.freezes(module))
-    clips = _with(analysis, lambda _, module: any(word in module.source.text for word in freezing.CLIPS))
-    releases = _with(analysis, _releases)
-    files = analysis.once(_files)
-    programs = {group: [module for module, other in files.items() if other == group] for group in freezes}
-    late = _with(
-        analysis,
-        lambda _, module: (
-            files[module] in freezes and not freezing.freezes_for_good(analysis, module, programs[files[module]])
-        ),
-    )
-    return freezes & clips | releases | late
-
-
-def _releases(analysis: Analysis, module: ModuleInfo) -> bool:
-    return any(freezing.is_release(analysis, module, node) for node in module.source.of(ast.Attribute))
-
-
 # -- iterators -----------------------------------------------------------------------------------------------------
 
 
@@ -379,8 +328,6 @@ def _exchanging_arrays(analysis: Analysis) -> frozenset[int]:
 _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(
     {
         "looks_into_optimizers": _looking_into_optimizers,
-        "freezes_by_marks": _freezing_by_marks,
-        "changes_rules": _changing_rules,
         "looks_into_iterators": _looking_into_iterators,
         "builds_on_image_sets": _building_on_image_sets,
         "exchanges_arrays": _exchanging_arrays,
@@ -388,8 +335,6 @@ _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyTyp
 )
 
 __all__ = [
-    "changes_rules",
-    "freezes_by_marks",
     "has_short_communicators",
     "has_short_iterators",
     "has_short_optimizers",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import command_line
+
 ROOT = Path(__file__).parents[2]
 CLEAN = "import torch\n\nx = torch.zeros(3)\n"
 EASY = "import chainer.functions as F\n\n\ndef f(x):\n    return F.relu(x)   # kept\n"
@@ -14,14 +16,16 @@ HARD = "import chainer\n\nchainer.no_such_thing_at_all()\n"
 
 
 def run(*arguments, cwd=None, code=None):
-    command = [sys.executable, *(["-c", code] if code else ["-m", "chainer2torch"]), *map(str, arguments)]
+    """``code`` is run by a new interpreter, a command line without it in a forked process."""
+    if code is None:
+        return command_line.run(*arguments, cwd=cwd, env=command_line.PLAIN)
     return subprocess.run(
-        command,
+        [sys.executable, "-c", code, *map(str, arguments)],
         cwd=cwd or ROOT,
         capture_output=True,
         text=True,
         timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "CHAINER2TORCH_CACHE_DIR": ""},
+        env=command_line.PLAIN,
     )
 
 

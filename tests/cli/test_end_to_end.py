@@ -6,19 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import run
+
 ROOT = Path(__file__).parents[2]
 COMPLETE = {"mlp_trainer": ["train.py", "--epoch", "2"], "cnn_loop": ["train.py", "--epoch", "2"]}
-
-
-def run(*arguments, cwd=ROOT):
-    return subprocess.run(
-        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
-        cwd=cwd,
-        text=True,
-        capture_output=True,
-        timeout=300,
-        env=None,
-    )
 
 
 @pytest.mark.parametrize("name", sorted(COMPLETE))

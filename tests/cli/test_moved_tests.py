@@ -8,6 +8,7 @@ import pytest
 
 from chainer2torch.vendor import compat_file
 from chainer2torch.engine import migrate_source
+from tests.support import command_line
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "tests" / "support" / "tests_in_chainers_style.txt").read_text()
@@ -71,14 +72,7 @@ def migrated_tree(folder, files):
     for name, text in files.items():
         (folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "src" / name).write_text(text)
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "chainer2torch", "migrate", str(folder / "src"), "-o", str(folder / "out")),
-            *("--style", "faithful"),
-        ],
-        check=False,
-        capture_output=True,
-    )
+    command_line.run("migrate", folder / "src", "-o", folder / "out", "--style", "faithful")
     return folder / "out"
 
 

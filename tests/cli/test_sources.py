@@ -1,24 +1,16 @@
 """Which files are looked at: what git ignores is not, the standard input is."""
 
 import subprocess
-import sys
 
 import pytest
 
 from chainer2torch.project import ignored
-from tests.cli.test_cli import EASY, HARD, ROOT, run
+from tests.cli.test_cli import EASY, HARD, run
+from tests.support import command_line
 
 
 def piped(text, *arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "chainer2torch", *arguments],
-        input=text,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-    )
+    return command_line.run(*arguments, text=text, cwd=cwd, env=command_line.PLAIN)
 
 
 def test_standard_input_is_a_filter(tmp_path):

@@ -1,7 +1,5 @@
 """`chainer2torch weights` as a person types it: every format, both ways, and what is said about bad files."""
 
-import subprocess
-import sys
 import warnings
 import zipfile
 
@@ -10,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 from chainer import links as L
+
+from tests.support import command_line
 
 NET = """
 import torch.nn as nn
@@ -53,8 +53,7 @@ def link(folder):
 
 
 def run(folder, source, out, *more, model="net:Net"):
-    command = [sys.executable, "-m", "chainer2torch", "weights", source, "--model", model, "-o", out, *more]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return command_line.run("weights", source, "--model", model, "-o", out, *more, cwd=folder)
 
 
 def test_to_torch_and_back(folder, link):

@@ -2,17 +2,14 @@
 
 import configparser
 import json
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 
 from chainer2torch.project.dependencies.editing import parse
+from tests.support import command_line
 
-ROOT = Path(__file__).parents[2]
 CODE = {
     "train.py": "import numpy as np\nimport chainer\nimport chainer.functions as F\n\n\ndef f(x):\n"
     "    return F.relu(np.abs(x))\n"
@@ -25,14 +22,7 @@ HARD = {"train.py": "import chainer\nimport chainer.functions as F\n\nF.relu(cha
 
 
 def run(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "CHAINER2TORCH_CACHE_DIR": ""},
-    )
+    return command_line.run(*arguments, cwd=cwd, env=command_line.PLAIN)
 
 
 def migrated(folder, files):

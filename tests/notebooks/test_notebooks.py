@@ -1,16 +1,13 @@
 """Notebooks on the command line: what changes is the source of code cells, and nothing else of the file."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from chainer2torch.project import notebooks
 from chainer2torch.project.files import FileError
+from tests.support import command_line
 
-ROOT = Path(__file__).parents[2]
 IMPORTS = (
     "%matplotlib inline\nimport numpy as np\nimport chainer  # the framework\nimport chainer.functions as F\n"
     "import chainer.links as L\n"
@@ -33,14 +30,7 @@ y.shape"""
 
 
 def run(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "chainer2torch", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-    )
+    return command_line.run(*arguments, cwd=cwd, env=command_line.PLAIN)
 
 
 def notebook(*cells, single=False):

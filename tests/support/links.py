@@ -64,7 +64,7 @@ def draw_all(specs, rng):
 
 def npz_of(link):
     file = io.BytesIO()
-    chainer.serializers.save_npz(file, link)
+    chainer.serializers.save_npz(file, link, compression=False)  # of millions of numbers it takes seconds
     file.seek(0)
     return file
 
@@ -72,7 +72,7 @@ def npz_of(link):
 def arrays_of(obj):
     """What saving writes, as {key: array}, for a link or a module."""
     file = io.BytesIO()
-    (save_npz if isinstance(obj, nn.Module) else chainer.serializers.save_npz)(file, obj)
+    (save_npz if isinstance(obj, nn.Module) else chainer.serializers.save_npz)(file, obj, compression=False)
     file.seek(0)
     with np.load(file, allow_pickle=True) as arrays:
         return {key: arrays[key] for key in arrays.files}

@@ -1,13 +1,8 @@
 """Many variants of one model through ``verify models`` in one pair of processes: each is a module of its own."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.command_line import run
 
 
 def module_of(name):
@@ -19,23 +14,7 @@ def migrated(tmp_path, text):
     """The migrated text of one file; ``chainer_compat.py`` lies in ``tmp_path / "out"``."""
     (tmp_path / "original").mkdir()
     (tmp_path / "original" / "net.py").write_text(text)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "chainer2torch",
-            "migrate",
-            "--style",
-            "faithful",
-            str(tmp_path / "original"),
-            "-q",
-            "-o",
-            str(tmp_path / "out"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = run("migrate", "--style", "faithful", tmp_path / "original", "-q", "-o", tmp_path / "out")
     assert (tmp_path / "out" / "net.py").is_file(), done.stderr
     return (tmp_path / "out" / "net.py").read_text()
 
@@ -70,11 +49,6 @@ def verify(tmp_path, original, variants, entries, *, pyproject="", modes=("train
 
 def migrated_tree(src, out):
     """Migrates a tree; gives ``out``."""
-    done = subprocess.run(
-        [sys.executable, "-m", "chainer2torch", "migrate", "--style", "faithful", str(src), "-q", "-o", str(out)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = run("migrate", "--style", "faithful", src, "-q", "-o", out)
     assert done.returncode in (0, 1), done.stderr
     return out

@@ -11,8 +11,9 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Replace, ReplaceStatement
+from chainer2torch.plan.marks import freezes_by_marks
 from chainer2torch.plan.native.concerns import is_native
-from chainer2torch.plan.project_rules import freezes_by_marks, has_short_optimizers
+from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.plan.questions import freezing
 
 _ROWS = {

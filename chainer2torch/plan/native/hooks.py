@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.marks import hooks_parameters
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Hook
@@ -84,7 +85,7 @@ def _in_order(found: list[Use], steps: list[Use], placements: Sequence[Placement
         one = Hooked(call, made, hook_name(context, made), HOOKS[hook_name(context, made)], context, Way.CALL)
         way = Way.CALL
         decays = one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements)
-        if decays and not reads_behind_steps(context):
+        if decays and not reads_behind_steps(context) and not hooks_parameters(context.analysis, context.module):
             way = Way.ARGUMENT if _is_argument(one, placements) else Way.GROUP
         elif (
             not together

@@ -17,6 +17,7 @@ import dataclasses
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.marks import marks_parameters
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.late_setups import runs_once
@@ -137,6 +138,7 @@ def _is_understood(objects: Objects, use: Use) -> bool:
     return (
         alone
         and not others
+        and not marks_parameters(context.analysis, context.module)  # they are heeded before other hooks are called
         and hook_of(context, call) is not None
         and not any(steps_together(other) for other in objects.uses_of(use.inst))
         and not _is_set_up_again(objects, use)

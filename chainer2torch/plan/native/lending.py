@@ -8,15 +8,19 @@ of PyTorch's.
 from __future__ import annotations
 
 import ast
+import builtins
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.questions import callers
 from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
 _LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater"))
+_WITHOUT_OPTIMIZERS = ("ChainerPruningExtension",)  # of Optuna: it looks at what is reported
 _TRAINER = "chainer.training.Trainer"
 _EXTENSIONS = "chainer.training.extensions."
 _SHIFTS = frozenset(
@@ -37,7 +41,7 @@ _SHIFTS = frozenset(
 def is_lent(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:
     """Whether a taker does with an optimizer of torch.optim in whichever form it gets."""
     context, analysis = use.context, objects.analysis
-    if objects.any_file_seen_from(context, lambda module: _hides_optimizers(objects, module)):
+    if objects.any_file_seen_from(context, lambda module: _hides_optimizers(objects, context, module)):
         return False
     for owner in analysis.mro(taker.cls):
         if isinstance(owner, str):
@@ -53,15 +57,21 @@ def _is_light(objects: Objects, use: Use, call: ast.Call, owner: str) -> bool:
     return bound is not None and not bound.given.keys() & {"loss_scale"} and not bound.extra_keywords
 
 
-def _hides_optimizers(objects: Objects, module: ModuleInfo) -> bool:
-    """Whether a file takes optimizers out of an updater in a way in which they are not known, or lets others do so."""
+def _hides_optimizers(objects: Objects, context: Context, module: ModuleInfo) -> bool:
+    """Whether a file takes optimizers out of an updater in a way in which they are not known, or lets others do so.
+
+    What stands in a function counts where a file that runs together with this one names it.
+    """
     source = module.source
     if any(_is_unseen(objects, module, call) for call in source.of(ast.Call)):
         return True
     return any(
-        node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
-        and objects.analysis.kind(source.parents[node]) == UNKNOWN
-        or node.attr == "get_all_optimizers"
+        (
+            node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
+            and objects.analysis.kind(source.parents[node]) == UNKNOWN
+            or node.attr == "get_all_optimizers"
+        )
+        and not callers.is_idle(objects.analysis, module, node, objects.files_seen_from(context))
         for node in source.of(ast.Attribute)
     )
 
@@ -76,7 +86,23 @@ def _is_unseen(objects: Objects, module: ModuleInfo, call: ast.AST) -> bool:
     )
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "extension")]
     calls = [node for node in given if isinstance(node, ast.Call) and kind(node) == UNKNOWN]
-    return extended and any(not _has_rule(objects, kind(made.func)) for made in calls)
+    return extended and any(
+        not _has_rule(objects, kind(made.func))
+        and not _is_missing(module, made.func)
+        and not ast.unparse(made.func).endswith(_WITHOUT_OPTIMIZERS)
+        for made in calls
+    )
+
+
+def _is_missing(module: ModuleInfo, node: ast.expr) -> bool:
+    """Whether a name is bound nowhere in a file: the program fails there."""
+    if not isinstance(node, ast.Name) or hasattr(builtins, node.id):
+        return False
+    bound = {n.id for n in module.source.of(ast.Name) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {n.name for n in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
+    bound |= {n.arg for n in module.source.of(ast.arg)}
+    bound |= {(n.asname or n.name).split(".")[0] for n in module.source.of(ast.alias)}
+    return not bound & {node.id, "*"} and "globals" not in module.source.text
 
 
 def _has_rule(objects: Objects, kind: Kind) -> bool:

@@ -16,17 +16,18 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from chainer2torch.analysis.components import meeting
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import alike, flows, imports
+from chainer2torch.plan.native import alike, flows
 from chainer2torch.plan.native.calls import is_dict
 from chainer2torch.plan.options import Options
 
 Answer = TypeVar("Answer")
 Key: TypeAlias = int | tuple[str, int]
-"""A construction site; for objects whose site is not known the name of their concern, and a group of files."""
+"""A construction site; for objects whose site is not known the name of their concern, and the number of the file."""
 _UNKNOWN_SITE = "made at a place that is not known"
 _UPDATER = "chainer.training.updaters.Updater"
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr)
@@ -94,7 +95,7 @@ class Objects:
         self._answers: dict[Callable[..., Any], Any] = {}
         self._concerns: dict[object, Concern | None] = {}
         self._contexts: dict[ModuleInfo, Context] = {}
-        self._files = imports.groups(analysis.project)
+        self._files = {module: number for number, module in enumerate(analysis.project.modules.values())}
         self._escaped: set[Key] = set()  # what goes on where nobody sees it
         self._takers: dict[Key, set[str]] = {}  # by what is taken: the concerns of those that take it
         self._lent: dict[Key, list[tuple[Key, str]]] = {}  # by what is lent: the taker, and why that stays as it is
@@ -153,13 +154,17 @@ class Objects:
         return self.reasons.get(self._root(inst.site), "") if inst.site else _UNKNOWN_SITE
 
     def any_file_seen_from(self, context: Context, question: Callable[[ModuleInfo], bool]) -> bool:
-        """Whether the answer is yes for a file that imports connect with this one."""
-        group = self._files[context.module]
-        return any(question(module) for module, other in self._files.items() if other == group)
+        """Whether the answer is yes for a file that may be loaded in one run with this one."""
+        return any(question(module) for module in self.files_seen_from(context))
+
+    def files_seen_from(self, context: Context) -> list[ModuleInfo]:
+        """The files that may be loaded in one run with this one, in their order."""
+        seen = self.analysis.once(meeting)[context.module]
+        return [module for module in self._files if module in seen]
 
     def sees(self, one: Context, other: Context) -> bool:
-        """Whether imports connect two files."""
-        return self._files[one.module] == self._files[other.module]
+        """Whether two files may be loaded in one run."""
+        return other.module in self.analysis.once(meeting)[one.module]
 
     def reason_at(self, use: Use) -> str:
         """Why the object of a use does not become native; "": it does."""
@@ -256,12 +261,13 @@ class Objects:
         return inst.site in self._escaped
 
     def _meet_taken(self, key: tuple[str, int]) -> None:
-        """What ``updater.get_optimizer('main')`` gives is an object that something took, in a file that can see it.
+        """What ``updater.get_optimizer('main')`` gives in a file is an object that something took in one of its runs.
 
         Two objects of one class that reach one variable have no site there either. An updater's methods meet none
         that only evaluators took.
         """
-        classes = {use.inst.cls for use in self.uses[key]}
+        here = self.uses[key][0].context
+        classes = {flows.class_around(use.context, use.node) or use.inst.cls for use in self.uses[key]}
         inside = all(flows.is_in_class(use.context, use.node, _UPDATER) for use in self.uses[key])
         for other in self.uses:
             uses = self.uses[other]
@@ -272,7 +278,10 @@ class Objects:
                 self.meet(key, other)
             if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
                 continue
-            if concern is not None and (concern.name, self._files[uses[0].context.module]) == key:
+            if concern is None or concern.name != key[0] or not any(self.sees(here, use.context) for use in uses):
+                continue
+            own = self.analysis.mro(uses[0].inst.cls)  # `self` in a class of the program's own is no other object
+            if any(isinstance(cls, str) or cls in own for cls in classes):
                 self.meet(key, other)
 
     def _made(self, inst: Inst) -> str:

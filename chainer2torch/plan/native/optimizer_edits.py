@@ -10,7 +10,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
-from chainer2torch.plan.native import graph_crossings, places
+from chainer2torch.plan.native import graph_crossings, heeding, places
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Way, hooks_of
@@ -18,7 +18,7 @@ from chainer2torch.plan.native.late_uses import in_file
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
-from chainer2torch.plan.native.optimizer_forms import arguments
+from chainer2torch.plan.native.optimizer_forms import arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
 from chainer2torch.plan.native.optimizer_places import (
     Place,
@@ -87,6 +87,8 @@ class _Writer:
         uses = {use.node: use for inst in family for use in objects.uses_of(inst)}
         self.uses = list(uses.values())
         self.hooks = hooks_of(objects, self.uses, self.placements)
+        self.heeds = any(heeding.heeds(objects, inst) for inst in family)  # marks, behind the last hook
+        self.last = heeding.last_hook(context, [u for u in self.uses if u.member == "add_hook"]) if self.heeds else None
         self.done: set[ast.AST] = set()
 
     def write(self) -> None:
@@ -137,7 +139,9 @@ class _Writer:
         defaults = row.signature.defaults
         operands = {name: Operand(code=text) for name, text in defaults.items()}
         operands.update({name: context.operand(node) for name, node in made.bound.given.items()})
-        texts = arguments(made.form, made.bound, defaults)
+        if made.options is not None:
+            operands["options"] = context.operand(made.options)
+        texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
         for hooked in self.hooks:
             if hooked.way is Way.ARGUMENT:
                 texts.append("weight_decay=rate")
@@ -228,7 +232,8 @@ class _Writer:
         """What is said behind the statement that makes an optimizer, as lines of a template."""
         asks = needs_target(self.objects, self.family, self._is_lent) or any(h.way is Way.OBJECT for h in self.hooks)
         lines = [f"{optimizer}.target = {model}"] if asks else []
-        return [*lines, *([f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else [])]
+        lines += [f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else []
+        return [*lines, *([f"{heeding.HEED}({optimizer})"] if self.heeds and not self.hooks else [])]
 
     def _is_lent(self, inst: Inst) -> bool:
         """Whether an object with Chainer's interface takes an optimizer: a loop in its place names the model."""
@@ -308,16 +313,22 @@ class _Writer:
     def _hook(self, use: Use, call: ast.Call, statement: ast.stmt) -> None:
         context, decisions = self.context, self.decisions
         hooked = next(h for h in self.hooks if h.call is call)
+        start = context.source.start(statement)
+        heed = f"{heeding.HEED}(self)" if call is self.last else ""
         if hooked.way is Way.OBJECT:
             operands = {"self": context.operand(use.node), "hook": context.operand(call.args[0])}
-            decisions.replace(call, f"{hooked.hook.function}(self, hook)", operands)
+            template = f"{hooked.hook.function}(self, hook)"
+            if heed:
+                decisions.edit(statement, ReplaceStatement(start, f"{template}\n{heed}", operands))
+            else:
+                decisions.replace(call, template, operands)
             return
         row = context.rules.rows[hooked.name]
         decisions.use(hooked.made.func)
         decisions.mark(hooked.made.func, row, row.name, row.state)
-        start = context.source.start(statement)
         if hooked.way in (Way.ARGUMENT, Way.LINE):
-            decisions.edit(statement, Remove(start))
+            its = {"self": context.operand(use.node)}
+            decisions.edit(statement, ReplaceStatement(start, heed, its) if heed else Remove(start))
             return
         names = hooked.hook.arguments
         operands = {name: hooked.operands[name] for name in names}
@@ -327,6 +338,7 @@ class _Writer:
         if hooked.fills:
             template = f"self.register_step_pre_hook({_FILL})\n{template}"
         operands["self"] = context.operand(use.node)
+        template = f"{template}\n{heed}" if heed else template
         decisions.edit(statement, ReplaceStatement(start, template, operands))
 
     def _step(self, use: Use, call: ast.Call, attribute: ast.Attribute, statement: ast.stmt) -> None:

@@ -22,6 +22,7 @@ class Form:
     hyperparameters: Mapping[str, str]  # what an attribute of Chainer's optimizer is in a parameter group
     fills: bool = False  # whether gradients that are missing have to be filled with zeros
     decays: bool = True  # whether there is an argument weight_decay
+    spread: str | None = "options"  # a dictionary of Chainer's arguments as one of torch's; None: there is none
     refuses: tuple[tuple[str, str], ...] = ()  # parameters with the literal that alone is understood
 
 
@@ -79,6 +80,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 "native.Adam",
                 (("lr", "alpha", "0.001"), _BETAS, _EPS, ("amsgrad", "amsgrad", "False")),
                 _ADAM,
+                spread="native.adam_options(**options)",
                 refuses=(
                     ("eta", "1.0"),
                     ("weight_decay_rate", "0"),
@@ -89,6 +91,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 "native.Adam",
                 (("lr", "alpha", "0.001"), _BETAS, _EPS, ("amsgrad", "True", "")),
                 _ADAM,
+                spread=None,
                 refuses=(("eta", "1.0"),),
             ),
             "AdamW": Form(
@@ -96,6 +99,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
                 (("lr", "alpha", "0.001"), _BETAS, _EPS, ("weight_decay_rate", "weight_decay_rate", "0")),
                 MappingProxyType({**_ADAM, "weight_decay_rate": "['weight_decay_rate']"}),
                 decays=False,
+                spread=None,
                 refuses=(("eta", "1.0"),),
             ),
         }.items()
@@ -125,6 +129,20 @@ def arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str
         if any(n in bound.given for n in names) or _filled(value, defaults) != default:
             texts.append(f"{keyword}={value}")
     return texts
+
+
+def spread_arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str]:
+    """The arguments of ``SGD(lr=x, **options)``: torch gets those of Chainer's defaults that are not its own."""
+    if form.spread != "options":
+        given = [f"{name}={name}" for name in bound.given]
+        return [f"**{form.spread}".replace("**options", ", ".join([*given, "**options"]))]
+    others = [
+        f"{keyword!r}: {value}"
+        for keyword, value, default in form.options
+        if value not in bound.given and _filled(value, defaults) != default
+    ]
+    given = [f"{keyword}={value}" for keyword, value, _ in form.options if value in bound.given]
+    return [*given, f"**{{{', '.join(others)}, **options}}" if others else "**options"]
 
 
 def _filled(value: str, defaults: Mapping[str, str]) -> str:
@@ -166,4 +184,16 @@ DECAY = "chainer.optimizer_hooks.WeightDecay"
 # those whose `lr` is the rate with the correction of the biases
 CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
-__all__ = ["CORRECTS", "DECAY", "FORMS", "HOOKS", "OWN_HOOK", "Form", "Hook", "arguments", "may_be_empty", "unrefused"]
+__all__ = [
+    "CORRECTS",
+    "DECAY",
+    "FORMS",
+    "HOOKS",
+    "OWN_HOOK",
+    "Form",
+    "Hook",
+    "arguments",
+    "may_be_empty",
+    "spread_arguments",
+    "unrefused",
+]

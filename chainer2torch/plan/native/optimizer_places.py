@@ -44,6 +44,7 @@ class Placement:
     form: Form
     bound: Bound
     setups: tuple[ast.Call, ...]  # more than one only for a partial
+    options: ast.expr | None = None  # the dictionary in ``Adam(**options)``
 
     @property
     def model(self) -> ast.expr:
@@ -78,17 +79,20 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
     row = objects.analysis.rules.rows.get(inst.cls) if isinstance(inst.cls, str) else None
     if form is None or row is None or row.signature is None:
         return "an optimizer of the project's own" if form is None else "without a rule"
+    spread = [k.value for k in maker.keywords if k.arg is None]
+    keywords = maker.keywords if len(spread) != 1 or form.spread is None else [k for k in maker.keywords if k.arg]
     try:
-        bound = row.signature.bind(maker.args, maker.keywords)
+        bound = row.signature.bind(maker.args, keywords)
     except BindError as error:
         return str(error)
+    hidden = None if keywords is maker.keywords else spread[0]
     uses = setups_of(objects, inst)
     calls = [use.call for use in uses if use.call is not None]
     if bound.starred or unrefused(form, bound):
         return f"its argument `{unrefused(form, bound) or '**'}` has no place"
     if not uses:
         seen = may_be_empty(form) and not objects.once(asks_unknown) and not _steps_without_model(objects, inst)
-        return Placement(Place.EMPTY, maker, None, form, bound, ()) if seen else "never set up"
+        return Placement(Place.EMPTY, maker, None, form, bound, (), hidden) if seen else "never set up"
     if len(calls) < len(uses) or any(len(call.args) + len(call.keywords) != 1 for call in calls):
         return "set up in a way that is not understood"
     if any(isinstance(a, ast.Starred) for call in calls for a in call.args):
@@ -101,7 +105,7 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
         len(uses) > 1 or any(_is_made_elsewhere(objects, other, use, calls[0]) for other in family)
     ):
         place = _later(objects, family, uses, place)
-    return place if isinstance(place, str) else Placement(place, maker, calls[0], form, bound, tuple(calls))
+    return place if isinstance(place, str) else Placement(place, maker, calls[0], form, bound, tuple(calls), hidden)
 
 
 def _later(objects: Objects, family: list[Inst], uses: list[Use], place: Place | str) -> Place | str:

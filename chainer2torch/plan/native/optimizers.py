@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import places
+from chainer2torch.plan.marks import changes_rules
+from chainer2torch.plan.native import heeding, places
 from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
 from chainer2torch.plan.native.escapes import may_escape
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
@@ -17,7 +18,6 @@ from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, ma
 from chainer2torch.plan.native.optimizer_places import placement
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
-from chainer2torch.plan.project_rules import changes_rules
 from chainer2torch.rules.signature import BindError
 
 SAVED = frozenset(
@@ -50,7 +50,9 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
     if changes_rules(objects.analysis, context.module):
         return "the project changes how single parameters are updated"
     found = placement(objects, inst)
-    return found if isinstance(found, str) else ""
+    if isinstance(found, str):
+        return found
+    return heeding.why_not(objects, inst, found) if heeding.heeds(objects, inst) else ""
 
 
 def _used(objects: Objects, use: Use) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Func, options
+from chainer2torch.analysis.kinds import NONE, Func, Inst, options, scalar_type
 from chainer2torch.analysis.module_index import ModuleInfo
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -23,6 +23,30 @@ def follow(
     False where a call may not be seen: the function is handed on, called by the library, or stands in no function.
     """
     return _holds(analysis, module, node, program, answer, frozenset())
+
+
+def is_idle(analysis: Analysis, module: ModuleInfo, node: ast.AST, program: Iterable[ModuleInfo]) -> bool:
+    """Whether a node stands in a function that no file of a program names, and that no library calls."""
+    words = analysis.once(_words)
+    functions = [outer for outer in module.source.ancestors(node) if isinstance(outer, ast.FunctionDef)]
+    idle = [f for f in functions if not f.decorator_list and not _is_of_library(analysis, f.name)]
+    return any(not any(function.name in words[file] for file in program) for function in idle)
+
+
+def _is_of_library(analysis: Analysis, name: str) -> bool:
+    """Whether a method may be called without being named: by a library, or by Python itself."""
+    known = name in _CALLED_BY_LIBRARY or any(row.rpartition(".")[2] == name for row in analysis.rules.rows)
+    return known or name.startswith("__")
+
+
+def _words(analysis: Analysis) -> dict[ModuleInfo, frozenset[str]]:
+    """What each file names: variables and members that it loads, and strings."""
+    found: dict[ModuleInfo, frozenset[str]] = {}
+    for module in analysis.project.modules.values():
+        names = [n.id for n in module.source.of(ast.Name)] + [n.attr for n in module.source.of(ast.Attribute)]
+        texts = [n.value for n in module.source.of(ast.Constant) if isinstance(n.value, str)]
+        found[module] = frozenset([*names, *texts])
+    return found
 
 
 def _holds(
@@ -55,14 +79,13 @@ def _calls(
     analysis: Analysis, name: str, program: Sequence[ModuleInfo], is_method: bool
 ) -> list[tuple[ModuleInfo, ast.Call]]:
     """All calls of what has this name; none where it is used in another way, or the library may call it, too."""
-    known = name in _CALLED_BY_LIBRARY or any(row.rpartition(".")[2] == name for row in analysis.rules.rows)
-    if is_method and (known or name.startswith("__")):
+    if is_method and _is_of_library(analysis, name):
         return []
     found = []
     for module in program:
         if any(alias.name == name and alias.asname for alias in module.source.of(ast.alias)):
             return []
-        if any(constant.value == name for constant in module.source.of(ast.Constant)):
+        if any(c.value == name and not _is_of_parser(module, c) for c in module.source.of(ast.Constant)):
             return []
         named = [node for node in module.source.of(ast.Name) if node.id == name]
         members = [node for node in module.source.of(ast.Attribute) if node.attr == name]
@@ -70,9 +93,24 @@ def _calls(
             call = module.source.parents.get(node)
             if isinstance(call, ast.Call) and call.func is node:
                 found.append((module, call))
+            elif _is_option(analysis, node):
+                continue  # ``args.freeze``
             elif is_method or node in named or any(isinstance(kind, Func) for kind in options(analysis.kind(node))):
-                return []  # ``args.freeze`` is no function of that name
+                return []
     return found
+
+
+def _is_of_parser(module: ModuleInfo, constant: ast.AST) -> bool:
+    """Whether a string says something of an option: ``add_argument('-f', dest='freeze')``."""
+    call = module.source.enclosing(constant, ast.Call)
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
+
+
+def _is_option(analysis: Analysis, node: ast.AST) -> bool:
+    """Whether a member is what the command line says, or a number: no function."""
+    numbers = all(kind == NONE or scalar_type(kind) is not None for kind in options(analysis.kind(node)))
+    given = isinstance(node, ast.Attribute) and analysis.kind(node.value)
+    return numbers or isinstance(given, Inst) and given.cls == "argparse.Namespace"
 
 
 def _loops(module: ModuleInfo, node: ast.AST) -> Iterator[ast.For | ast.While]:
@@ -81,4 +119,4 @@ def _loops(module: ModuleInfo, node: ast.AST) -> Iterator[ast.For | ast.While]:
             yield outer
 
 
-__all__ = ["follow"]
+__all__ = ["follow", "is_idle"]

@@ -17,11 +17,6 @@ RULE = "update_rule"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def freezes(module: ModuleInfo) -> bool:
-    """Whether a file freezes parameters, or asks which ones are."""
-    return any(node.attr in (SWITCH, RULE) for node in module.source.of(ast.Attribute))
-
-
 def is_understood(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether ``x.disable_update`` or ``x.update_rule`` freezes parameters, or asks for that, and does nothing else."""
     return is_own(analysis, node) or (is_call(analysis, module, node) if node.attr == SWITCH else is_flag(module, node))
@@ -57,6 +52,11 @@ def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
     return alone and isinstance(statement, ast.Assign) and _is_false(statement.value)
 
 
+def reads(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``param.update_rule.enabled`` is only read."""
+    return isinstance(getattr(module.source.parents.get(node), "ctx", None), ast.Load)
+
+
 def is_hook(module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether ``param.update_rule.add_hook(hook)`` is a statement."""
     method = module.source.parents.get(node)
@@ -87,7 +87,7 @@ def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[M
     source = module.source
     looks = any(other.attr == "grad" for place in program for other in place.source.of(ast.Attribute))
     for node in source.of(ast.Attribute):
-        sets = node.attr == RULE and not isinstance(getattr(source.parents.get(node), "ctx", None), ast.Load)
+        sets = node.attr == RULE and not reads(module, node)
         if node.attr != SWITCH and not sets:
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
@@ -100,6 +100,26 @@ def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[M
                 return False
         if any(_trains(loop) for loop in source.ancestors(node) if isinstance(loop, (ast.For, ast.While))):
             return False
+    return True
+
+
+def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[ModuleInfo]) -> bool:
+    """Whether all that a file says of single parameters is said once their optimizers are set up, for the last time.
+
+    Chainer's ``setup`` gives parameters new rules: these are not frozen and have no hooks.
+    """
+    source = module.source
+    for node in source.of(ast.Attribute):
+        says = node.attr == SWITCH or node.attr == RULE and (is_hook(module, node) or not reads(module, node))
+        if not says or is_own(analysis, node) or callers.is_idle(analysis, module, node, program):
+            continue
+        setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
+        if not setups and not callers.follow(analysis, module, node, program, _is_set_up):
+            return False
+        loops = {outer for outer in source.ancestors(node) if isinstance(outer, (ast.For, ast.While))}
+        for call in setups:
+            if source.start(call) > source.start(node) or loops & set(source.ancestors(call)):
+                return False
     return True
 
 
@@ -127,12 +147,13 @@ __all__ = [
     "RELEASE",
     "RULE",
     "SWITCH",
-    "freezes",
     "freezes_for_good",
+    "is_behind_setup",
     "is_call",
     "is_flag",
     "is_hook",
     "is_own",
     "is_release",
     "is_understood",
+    "reads",
 ]

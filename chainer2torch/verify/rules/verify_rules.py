@@ -14,6 +14,7 @@ from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.verify import worker_process
 from chainer2torch.verify.rules import snippets
 from chainer2torch.verify.rules.callmatrix import (
+    AS_VALUE,
     AS_WRITTEN,
     OTHER,
     Variant,
@@ -41,6 +42,7 @@ _MODES = {"train": ("train",), "eval": ("eval",), "both": ("train", "eval")}
 def verify_rules(
     names: Sequence[str] = (),
     *,
+    rows: Sequence[Any] | None = None,
     rules: Any = None,
     chainer_python: str | None = None,
     torch_python: str | None = None,
@@ -52,8 +54,9 @@ def verify_rules(
 ) -> VerifyReport:
     """Migrates and runs the examples of the named rows (all rows when none is named) and compares.
 
-    A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``matrix=False`` leaves out the
-    generated call matrix; a collection names the rows that have theirs. ``junit`` is a file for the result as XML.
+    A name is a row's dotted name, its last part, or a prefix such as ``chainer.links``. ``rows`` are the rows
+    themselves, these and no others, in the place of names. ``matrix=False`` leaves out the generated call matrix; a
+    collection names the rows that have theirs. ``junit`` is a file for the result as XML.
 
     Raises:
         LookupError: A name that fits no row.
@@ -68,7 +71,7 @@ def verify_rules(
     if migrate_source is None:
         from chainer2torch.engine import migrate_source
     assert migrate_source is not None
-    rows = list(select(rules, names))
+    rows = list(select(rules, names) if rows is None else rows)
     plan = _planned(rows, rules, migrate_source, matrix)
     if plan.pairs:
         batch = run_pairs(
@@ -151,6 +154,11 @@ def _never_given(row: Any, example: Any) -> list[Variant]:
     return list(with_options(row.name, row.signature, example.options.get("setup", ""), example.before, asked))
 
 
+def _known_or_not(hints: Mapping[str, str]) -> list[Mapping[str, str]]:
+    """The kinds of the inputs, and that none is known."""
+    return [hints, {}] if hints else [hints]
+
+
 def without_checks(pair: Pair) -> Pair:
     """A pair whose original raises in a type check that the migrated side does not have: both give a value."""
     return dataclasses.replace(pair, raises=False, grad=False) if pair.unchecked and pair.raises else pair
@@ -192,16 +200,20 @@ class Plan:
             )
 
     def _migrations(self, rows: Sequence[Any]) -> Iterator[Callable[[Any], str]]:
-        """What migrates each way of each example with other rules: first those as written, in which most is seen."""
+        """What migrates each way of each example with other rules, those first that use most of the templates: as
+        written and as a value, with the kinds of the inputs, then without them.
+        """
         ways = [
             (way, example, known)
             for row in rows
             for example in row.examples
             for way in self._ways(row, example, matrix=True)
             if not way.label.startswith(OTHER)  # neither side may take such a call
-            for known in (snippets.hints(example.given, example.options), {})
+            for known in _known_or_not(snippets.hints(example.given, example.options))
         ]
-        for way, example, known in sorted(ways, key=lambda entry: entry[0].label != AS_WRITTEN):
+        plain = (AS_WRITTEN, AS_VALUE)
+        ways.sort(key=lambda entry: (entry[0].label not in plain, not entry[2], entry[0].label != AS_WRITTEN))
+        for way, example, known in ways:
             yield functools.partial(self._migrated_text, snippets.build(way, example.given), known)
 
     def _migrated_text(self, source: str, known: Mapping[str, str], rules: Any) -> str:

@@ -41,7 +41,7 @@ def test_layers_that_are_frozen_for_good(optimizer):
 @pytest.mark.parametrize("optimizer", MAKERS)
 def test_layers_that_are_frozen_between_two_steps(optimizer):
     code = check(program(optimizer, later="model.l1.disable_update()"), rtol=1e-4)
-    assert "compat.freeze(model.l1.parameters())" in code and "Late" in code
+    assert "compat.freeze(model.l1.parameters())" in code and "Late" not in code
 
 
 @pytest.mark.parametrize("optimizer", MAKERS)
@@ -53,12 +53,39 @@ def test_single_parameters(optimizer):
     assert "Late" not in code and "faithful" not in code
 
 
-@pytest.mark.parametrize("optimizer", MAKERS)
+@pytest.mark.parametrize("optimizer", [*MAKERS, "RMSprop()", "AdaGrad(0.1)"])
 @pytest.mark.parametrize("frozen", ["model.l1.disable_update()", "model.l1.W.update_rule.enabled = False"])
 def test_gradients_of_frozen_parameters_count_in_the_norm(optimizer, frozen):
     later = "losses += [p.update_rule.enabled for p in (model.l1.W, model.l2.W)]"
-    code = check(program(optimizer, then=f"{frozen}; {CLIP}", later=later), rtol=1e-4)
-    assert "compat.freeze(" in code and "requires_grad" not in code and "Late" in code
+    code = check(program(optimizer, then=f"{CLIP}\n    {frozen}", later=later), rtol=1e-4)
+    assert "compat.freeze(" in code and "requires_grad" not in code and "Late" not in code
+    assert "    compat.heed_marks(optimizer)\n" in code
+    assert "        compat.clip_gradients(model.parameters(), 0.1)\n        optimizer.step()\n" in code
+
+
+DECAY = "optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))"
+
+
+@pytest.mark.parametrize(
+    ("then", "line"),
+    [
+        (f"model.l1.disable_update()\n    {CLIP}\n    {DECAY}", "compat.heed_marks(optimizer)\n    for i"),
+        (f"{DECAY}\n    model.l1.disable_update()\n    {CLIP}", "compat.heed_marks(optimizer)\n    for i"),
+        (f"optimizer.add_hook(Halve())\n    {CLIP}; model.l1.disable_update()", "Late"),
+        (f"{CLIP}\n    optimizer.add_hook(Halve())\n    model.l1.disable_update()", "Halve())\n    compat.heed_marks("),
+        (f"if losses == []:\n        {CLIP}\n    model.l1.disable_update()", "Late"),
+    ],
+)
+def test_marks_are_heeded_behind_the_last_hook(then, line):
+    halve = "class Halve:\n    name = 'Halve'\n    call_for_each_param = True\n\n    def __call__(self, rule, param):\n"
+    code = check(f"{halve}        param.grad[...] *= 0.5\n\n" + program("SGD(lr=0.1)", then=then), rtol=1e-4)
+    assert line in code and "compat.freeze(model.l1.parameters())" in code
+
+
+def test_hooks_of_one_that_keeps_its_form_see_the_gradients_of_frozen_parameters():
+    first = "text = repr(optimizer)"  # nobody knows what that asks for
+    code = check(program(first=first, then=f"{CLIP}\n    model.l1.disable_update()"), rtol=1e-4)
+    assert "Late" in code and "optimizer.add_hook(compat.GradientClipping(0.1))" in code
 
 
 def test_setup_frees_what_was_frozen_before():
@@ -108,4 +135,5 @@ def fix(model):
 def test_layers_that_a_function_freezes_behind_setup(then, later, more, plain):
     code = check(HELPERS + more + program("MomentumSGD(lr=0.1)", then=then, later=later), rtol=1e-4)
     assert ("link.requires_grad_(False)" in code and "Late" not in code) is plain
-    assert ("compat.freeze(link.parameters())" in code and "Late" in code) is not plain
+    assert ("compat.freeze(link.parameters())" in code) is not plain
+    assert ("Late" in code) is not (plain or "grad" in later)
