@@ -12,7 +12,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -56,6 +56,22 @@ def script(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a Python file as ``python FILE ARGUMENT...`` does."""
     return call(functools.partial(_run_script, str(path), [str(word) for word in arguments]), cwd=cwd, env=env)
+
+
+def code(
+    text: str, *, cwd: Path | str, without: Sequence[str] = (), env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a text in a folder as ``python -c`` does, and imports anew what is named in ``without``."""
+    return call(functools.partial(_run_code, text, without), cwd=cwd, env=env)
+
+
+def _run_code(text: str, without: Sequence[str]) -> None:
+    for name in list(sys.modules):
+        if name.partition(".")[0] in without:
+            del sys.modules[name]
+    sys.path.insert(0, "")
+    sys.argv[:] = ["-c"]
+    exec(compile(text, "<string>", "exec"), vars(sys.modules["__main__"]))
 
 
 def _run_script(path: str, arguments: list[str]) -> None:
