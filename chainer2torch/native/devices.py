@@ -16,10 +16,11 @@ def get_device(spec: Any) -> torch.device:
     """
     if isinstance(spec, torch.device):
         return spec
-    name, _, number = str(spec).partition(":")
-    if name in ("None", "@numpy", "@intel64", "native", "cpu") or name.startswith("-"):
-        return torch.device("cpu")
-    return torch.device("cuda", int(number or 0) if name in ("@cupy", "cuda", "gpu") else int(name))
+    if isinstance(spec, str):  # where: device_names
+        name, _, number = spec.partition(":")
+        gpu = name in ("@cupy", "cuda", "gpu")
+        spec = -1 if name in ("@numpy", "@intel64", "native", "cpu") else int((number or 0) if gpu else name)
+    return torch.device("cuda", int(spec)) if spec is not None and spec >= 0 else torch.device("cpu")
 
 
 def using_device(device: torch.device) -> contextlib.AbstractContextManager[Any]:
@@ -68,7 +69,9 @@ def to_device(device: Any, x: Any) -> Any:
         return {key: to_device(device, value) for key, value in x.items()}
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc":
         x = torch.as_tensor(x)
-    if device is not None:  # where: device_numbers
+    if isinstance(device, int):  # where: device_numbers
+        device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+    if isinstance(device, str):  # where: device_names
         device = get_device(device)
     return x if device is None or not isinstance(x, torch.Tensor) else x.to(device)
 

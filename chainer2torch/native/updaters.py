@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate, endless
@@ -86,7 +87,9 @@ class BatchUpdater:
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        if device is not None:  # where: device_numbers
+        if isinstance(device, int):  # where: device_numbers
+            device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+        if isinstance(device, str):  # where: device_names
             device = get_device(device)
         self.device = device
         self.converter = converter or collate  # where: .converter

@@ -215,6 +215,9 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.literal(name) is None if node is None else q.may_be_none(node)
     if function == "is_single":
         return name in q.bound.given and q.is_single(q.bound.given[name])
+    if function in ("is_gpu_number", "is_item"):
+        asked = q.is_gpu_number if function == "is_gpu_number" else q.is_item
+        return name in q.bound.given and asked(q.bound.given[name])
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

@@ -32,6 +32,7 @@ from chainer2torch.plan.passes import (
     array_modules,
     class_tests,
     device_texts,
+    differentiated,
     element_keys,
     fold,
     kept_gradients,
@@ -145,6 +146,7 @@ PASSES: tuple[Pass, ...] = (
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
     ),
     _pass("kept_gradients", kept_gradients.run),
+    _pass("differentiated", differentiated.run),
     _pass("links", links.run, overrides=[(Part.EDIT, "references")]),  # a base that is given its links
     _pass("moved_variables", moved_variables.run, when=_native, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),

@@ -69,6 +69,8 @@ class Question:
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
     is_single: Callable[[ast.expr], bool] = lambda _: False  # whether nothing uses a value as a list
+    is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
+    is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names

@@ -73,7 +73,7 @@ def modernised(
     run_today: set[str] = set()
     for path, text in texts.items():
         if suspects.may_be_python2(text) and not parses(text):
-            found = convert.convert(text, _siblings(path, known, texts))
+            found = convert.convert(text, siblings_of(path, known, texts))
             if found is not None and _fits(path, text, found.text):
                 plain[path], warned[path] = found.text, found.warnings
         elif names.suspected(text) and parses(text):
@@ -160,7 +160,7 @@ def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
     )
 
 
-def _siblings(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
+def siblings_of(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
     """The modules beside a file that Python 2 would have imported by their bare names.
 
     Only in a package; and not where a file of the folder is a script, which finds them by these names today, too.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from chainer2torch.analysis.source import nodes_of
@@ -10,9 +11,10 @@ from chainer2torch.analysis.source import nodes_of
 OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 OWN_CONVERTERS = "own_converters"  # said where they may get another converter than ``collate``
 DEVICE_NUMBERS = "device_numbers"  # said where a device may be a number, or a name, instead of a torch.device
+DEVICE_NAMES = "device_names"  # said where it may be a name or a number in a text: '@numpy', 'cuda:0', '-1'
 OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
 TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
-OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, OBJECTS_COPIED, TRAINING_SAVED})
+OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED})
 _LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _DEVICES = frozenset({"device", "devices", "input_device"})
 _MAKE_DEVICES = frozenset({"torch.device", "compat.get_device", "compat.device_of", "compat.find_device"})
@@ -23,6 +25,7 @@ _BEFORE_CONVERTER = 2  # arguments of an updater or evaluator
 _NAMES_OF_CONVERTERS = ("conv", "collat", "concat", "batch", "pad", "lambda")
 _OF_LIBRARY = frozenset({"StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater", "Evaluator", "Updater"})
 _CONVERTING = ("collate", "concat_examples", "convert")
+_NAME_OF_DEVICE = re.compile(r"(@(numpy|cupy|intel64)|native)(:|$)|(cuda|gpu):\d|-\d+$")
 _NAMES_OF_DEVICES = ("device", "gpu", "cuda")
 
 
@@ -38,6 +41,8 @@ def of_training(nodes: list[ast.AST]) -> Iterator[str]:
         yield OBJECTS_COPIED
     if any(_saves(node) for node in nodes):
         yield TRAINING_SAVED
+    if any(map(_names_device, nodes)):
+        yield DEVICE_NAMES
     devices = _Devices(nodes, classes)
     if any(not devices.is_device(value) for node in nodes for value in devices.given(node)):
         yield DEVICE_NUMBERS
@@ -104,6 +109,16 @@ def _copies(node: ast.AST) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == "copy"
     )
+
+
+def _names_device(node: ast.AST) -> bool:
+    """Whether a text may be the name of a device, or what is not known is asked for its device."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and _NAME_OF_DEVICE.match(node.value) is not None
+    if isinstance(node, ast.keyword) and node.arg == "default":  # of an option: '0', ['0', '1']
+        texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
+        return any(isinstance(text, str) and text.isdecimal() for text in texts)
+    return isinstance(node, ast.Attribute) and node.attr == "get_device"
 
 
 def _saves(node: ast.AST) -> bool:

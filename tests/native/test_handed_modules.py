@@ -154,3 +154,66 @@ def test_another_object_that_may_be_called_with_one_keeps_the_module():
     for a, b in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(b.detach().numpy(), a, rtol=1e-6)
     assert "def forward(self, n, xp=np):" in code and "array_module" in code
+
+
+MAY_BE_LEFT_OUT = """
+def normalized(d, xp=None):
+    if xp is not None:
+        return d / xp.sqrt(xp.sum(d ** 2)) + xp.ones(2, 'f')
+    return d * 2
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    more = normalized(x.array, chainer.cuda.get_array_module(x.array))
+    y = F.sum(normalized(x) + normalized(x, None) * more)
+    y.backward()
+    return y.array, x.grad
+"""
+
+
+def test_one_that_may_be_left_out():
+    theirs, ours, code = run(MAY_BE_LEFT_OUT)
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a, rtol=1e-5)
+    assert "def normalized(d, device=None):" in code and "if device is not None:" in code
+    assert "array_module" not in code and "xp" not in code
+
+
+LOSS_FUNCTION = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.fc = chainer.links.Linear(2, 2, initialW=1)
+
+    def {name}(self, x, t):
+        return F.sum(shifted(self.fc(x), t))
+
+def shifted(y, t):
+    xp = chainer.cuda.get_array_module(t)
+    return y * (t + xp.arange(t.shape[1], dtype='f'))
+
+def updated(lossfun, x, t):
+    return lossfun(x, t)
+
+def run(xs):
+    model, x = Net(), chainer.Variable(xs[0])
+    loss = globals()['updated'](x=x, t=x.array, {given})
+    loss.backward()
+    return loss.array, x.grad
+"""
+
+
+def test_a_loss_function_of_a_link_gets_tensors():
+    theirs, ours, code = run(LOSS_FUNCTION.format(name="loss", given="lossfun=model.loss"))
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(b.detach().numpy(), a, rtol=1e-5)
+    assert "device=t.device" in code and "array_module" not in code
+    other = migrated(LOSS_FUNCTION.format(name="loss", given="kept=model.loss")).code
+    assert "array_module(t)" in other
+
+
+def test_a_module_that_only_makes_a_gpu_the_current_one():
+    text = "    xp = chainer.cuda.get_array_module(t)\n    if xp != np:\n        xp.cuda.Device(t.device).use()\n"
+    code = migrated(f"def f(t):\n{text}    return 1\n").code
+    assert "if device.type != 'cpu':\n        torch.cuda.set_device(t.device)" in code

@@ -1,10 +1,14 @@
 """What a text says of updaters, evaluators, converters and devices: a word that is missing would cut what it needs."""
 
+import numpy as np
 import pytest
+import torch
 
+from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.said import words
 
 NUMBERS, CONVERTERS, SAVED, COPIED = "device_numbers", "own_converters", "training_saved", "objects_copied"
+NAMES = "device_names"
 CPU = "torch.device('cpu')"
 OWN = """class Mine(compat.Updater):
     def __init__(self, *args, **kwargs):
@@ -57,7 +61,29 @@ OWN = """class Mine(compat.Updater):
         ("from copy import deepcopy", COPIED, True),
         ("x.copy()", COPIED, False),
         ("no python", NUMBERS, True),
+        ("compat.to_device(gpu, x)\ntorch.device('cuda', gpu)", NAMES, False),
+        ("compat.to_device('@numpy', x)", NAMES, True),
+        ("parser.add_argument('--device', default='-1')", NAMES, True),
+        ("compat.Evaluator(it, m, device=f'cuda:{n}')\nplace = 'cuda:0'", NAMES, True),
+        ("compat.get_device(args.device)", NAMES, True),
+        ("parser.add_argument('--devices', nargs='*', default=['0', '1'])", NAMES, True),
+        ("labels = ['0', '1']", NAMES, False),
     ],
 )
 def test_words(text, word, said):
     assert (word in words(text)) is said
+
+
+@pytest.mark.parametrize("given", [-1, None, torch.device("cpu"), "@numpy"])
+@pytest.mark.parametrize("said", [[NUMBERS], [NUMBERS, NAMES], [NAMES], []])
+def test_a_device_of_which_the_text_does_not_speak_raises(given: object, said: list[str]) -> None:
+    helpers: dict[str, object] = {}
+    exec(compat_file.build(["collate", "to_device"], style="native", said=said), helpers)
+    spoken = isinstance(given, int) and NUMBERS in said or isinstance(given, str) and NAMES in said
+    calls = {"collate": "collate([np.ones(2)], given)", "to_device": "to_device(given, np.ones(2))"}
+    for call in calls.values():
+        if spoken or given is None or isinstance(given, torch.device):
+            assert eval(call, {**helpers, "np": np, "given": given}).device == torch.device("cpu")
+        else:
+            with pytest.raises((RuntimeError, TypeError, AssertionError)):
+                eval(call, {**helpers, "np": np, "given": given})

@@ -23,7 +23,7 @@ def test_both_forms_exist_and_the_short_one_is_shorter(name):
 
 
 def test_other_helpers_use_the_short_form():
-    text = build(["concat_examples", "to_cpu_of"], style="native", said=["concat_examples", "device_numbers"])
+    text = build(["concat_examples", "to_cpu_of"], style="native", said=["concat_examples", "device_names"])
     assert {"get_device", "collate"} <= _defined(text) and "_send" not in _defined(text)
     assert "_send" in _defined(build(["concat_examples"], said=["concat_examples"]))
 

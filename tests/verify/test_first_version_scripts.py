@@ -37,3 +37,37 @@ def test_arguments_that_chainer_refuses_today(tmp_path):
     (tmp_path / "out" / "net.py").write_text(code)
     report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
     assert report.exit_code == 0 and report.iterations == 4, "\n".join(report.lines())
+
+
+NAMES = """
+import numpy as np
+from chainer import FunctionSet, Variable, optimizers
+from chainer.functions.pooling.max_pooling_2d import max_pooling_2d
+import chainer.functions as F
+
+model = FunctionSet(conv=F.Convolution2D(2, 3, 3), out=F.Linear(3, 2))
+optimizer = optimizers.SGD(0.1)
+optimizer.setup(model.collect_parameters())
+
+
+def forward(x, t):
+    h = F.relu(max_pooling_2d(model.conv(x), 2))
+    return F.softmax_cross_entropy(model.out(h), t)
+
+
+for i in range(3):
+    x, t = np.random.randn(4, 2, 4, 4).astype('f'), np.random.randint(0, 2, 4).astype('i')
+    optimizer.zero_grads()
+    loss = forward(Variable(x), Variable(t))
+    loss.backward()
+    optimizer.weight_decay(0.01)
+    optimizer.clip_grads(0.5)
+    optimizer.update()
+"""
+
+
+def test_names_that_chainer_has_no_longer(tmp_path):
+    code = model_batch.migrated(tmp_path, NAMES)
+    (tmp_path / "out" / "net.py").write_text(code)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 3, "\n".join(report.lines())

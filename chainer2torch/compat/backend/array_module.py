@@ -54,6 +54,7 @@ class ArrayModule(_Creation, _Shapes, _Reductions):
     integer, floating, number, generic = np.integer, np.floating, np.number, np.generic
     finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
     issubdtype, isscalar = staticmethod(np.issubdtype), staticmethod(np.isscalar)
+    shape, ndim = staticmethod(np.shape), staticmethod(np.ndim)
 
     def __init__(self, device: Any):
         self.device = torch.device(device)

@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from chainer2torch.compat.functions.math_reduce import amax
 from chainer2torch.compat.initializers.initializers import Normal
 from chainer2torch.compat.links.links_base import ChainerLayer, check_bias_size, set_unregistered
 
@@ -251,8 +252,8 @@ class Maxout(ChainerLayer):
         self.linear = Linear(in_size, out_size * pool_size, initial_bias is None, initialW, initial_bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self.linear(x).unflatten(1, (self.out_size, self.pool_size)).amax(2)
-        return y
+        # of equal values each gets the whole gradient: Tensor.amax shares it among them
+        return amax(self.linear(x).unflatten(1, (self.out_size, self.pool_size)), axis=2)
 
 
 class Highway(ChainerLayer):

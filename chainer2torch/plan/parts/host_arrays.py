@@ -159,6 +159,18 @@ def takes_variables(context: Context, callee: Kind) -> bool:
     )
 
 
+def is_initializer(context: Context, callee: Kind) -> bool:
+    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
+
+
+def filled_in_place(context: Context, decisions: Decisions, array: ast.expr) -> None:
+    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
+    kind = context.analysis.kind(array)
+    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
+        wrap(context, decisions, array, "torch.as_tensor(value)")
+
+
 def tensor_of(context: Context, node: ast.expr) -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
     return "torch.as_tensor(value.copy())" if runs_backwards(context, node) else "torch.as_tensor(value)"

@@ -1,7 +1,8 @@
 """The functions of a project that compute for its models: what they are given lies on a device.
 
-``forward`` of a link and of a function of one's own; its other methods, and functions, where every place that names
-them is in such a function. Elsewhere a value of which nothing is known may be an array of the host.
+``forward`` of a link and of a function of one's own, and methods of links that updaters and optimizers are given as
+loss functions; other methods, and functions, where every place that names them is in such a function. Elsewhere a
+value of which nothing is known may be an array of the host.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import FuncInfo
 
 _MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
+_LOSS_FUNCTIONS = frozenset({"lossfun", "loss_func"})
 _COMPUTING = frozenset({"forward", "backward"})  # `forward_cpu`, too
 
 
@@ -19,7 +21,10 @@ def called_by_models(analysis: Analysis) -> frozenset[ast.AST]:
     """These functions, nested ones among them. Ask it with ``analysis.once``."""
     infos = list(analysis.functions.values())
     named = _places(analysis, {info.name for info in infos})
-    begins: set[ast.AST] = {info.node for info in infos if _computes(analysis, info, info.name in named)}
+    losses = _losses(analysis)
+    begins: set[ast.AST] = {
+        info.node for info in infos if _computes(analysis, info, info.name in named) or _is_loss(analysis, info, losses)
+    }
     others: dict[ast.AST, FuncInfo] = {info.node: info for info in infos if info.node not in begins}
     found = {node for node, info in others.items() if named.get(info.name) and not info.name.startswith("__")}
     while True:
@@ -40,6 +45,21 @@ def _computes(analysis: Analysis, info: FuncInfo, is_named: bool) -> bool:
     )
 
 
+def _is_loss(analysis: Analysis, info: FuncInfo, losses: set[str]) -> bool:
+    return info.name in losses and info.cls is not None and analysis.derives(info.cls, "chainer.Link")
+
+
+def _losses(analysis: Analysis) -> set[str]:
+    """The names of what goes to an updater or an optimizer as its loss function, which gets tensors."""
+    found = set[str]()
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            parent = module.source.parents.get(node)
+            if isinstance(node, ast.Attribute) and isinstance(parent, ast.keyword) and parent.arg in _LOSS_FUNCTIONS:
+                found.add(node.attr)
+    return found
+
+
 def _places(analysis: Analysis, names: set[str]) -> dict[str, set[ast.AST | None]]:
     """The functions in which each name stands, by itself or behind a dot; None where it is no function."""
     found: dict[str, set[ast.AST | None]] = {}
@@ -49,6 +69,8 @@ def _places(analysis: Analysis, names: set[str]) -> dict[str, set[ast.AST | None
             name = node.attr if isinstance(node, ast.Attribute) else node.id
             if name in names:
                 parent = module.source.parents.get(node)
+                if isinstance(parent, ast.keyword) and parent.arg in _LOSS_FUNCTIONS:
+                    continue
                 called = isinstance(parent, ast.Call) and parent.func is node
                 function = module.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) if called else None
                 found.setdefault(name, set()).add(function)

@@ -15,6 +15,7 @@ from chainer2torch.plan.questions.first_values import FirstValues, first_values,
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
+from chainer2torch.plan.questions.device_specs import moves_by_number
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -22,7 +23,7 @@ from chainer2torch.plan.questions.plain_arrays import plain_arrays
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
-from chainer2torch.plan.questions.single_arrays import is_single
+from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
@@ -85,6 +86,8 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
         is_single=lambda node: is_single(context, call, node),
+        is_gpu_number=lambda node: moves_by_number(context, node),
+        is_item=lambda node: is_item(context, node),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),

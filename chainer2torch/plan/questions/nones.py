@@ -163,13 +163,15 @@ def _is_option_of_none(analysis: Analysis, node: ast.Attribute) -> bool:
 
 def options_of_none(analysis: Analysis) -> frozenset[str]:
     """The options of command lines that are None when they are left out, by the name that they are read by."""
-    return frozenset(
-        name
-        for module in analysis.project.modules.values()
-        for call in module.source.of(ast.Call)
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"
-        for name in _option_of_none(call)
-    )
+    found = set[str]()
+    for module in analysis.project.modules.values():
+        settled = set[str]()  # what an option before gives a default, whoever shares its destination
+        for call in sorted(module.source.of(ast.Call), key=lambda node: (node.lineno, node.col_offset)):
+            assert isinstance(call, ast.Call)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+                found.update(name for name in _option_of_none(call) if name not in settled)
+                settled.update(_option_with_default(call))
+    return frozenset(found)
 
 
 def _option_of_none(call: ast.Call) -> Iterator[str]:
@@ -183,8 +185,19 @@ def _option_of_none(call: ast.Call) -> Iterator[str]:
     else:
         left_out = _constant(default, "") is None
     if left_out and not _constant(required, False):
-        long = next((f for f in flags if f.startswith("--")), flags[0])
-        yield str(_constant(keywords.get("dest"), long.lstrip("-").replace("-", "_")))
+        yield _destination(keywords, flags)
+
+
+def _option_with_default(call: ast.Call) -> Iterator[str]:
+    keywords = {k.arg: k.value for k in call.keywords}
+    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if flags and "default" in keywords and _constant(keywords["default"], "") is not None:
+        yield _destination(keywords, flags)
+
+
+def _destination(keywords: dict[str | None, ast.expr], flags: list[str]) -> str:
+    long = next((f for f in flags if f.startswith("--")), flags[0])
+    return str(_constant(keywords.get("dest"), long.lstrip("-").replace("-", "_")))
 
 
 def _constant(node: ast.expr | None, otherwise: object) -> object:

@@ -15,6 +15,7 @@ from chainer2torch.plan.questions.paths import is_path
 
 _OF_LISTS = frozenset({"append", "extend", "insert", "pop", "remove", "sort", "reverse", "index", "count"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Tuple)
+_JOINING = frozenset({"concatenate", "hstack", "stack", "vstack"})
 _ASKING = frozenset({"isinstance", "type"})
 
 
@@ -24,6 +25,39 @@ def is_single(context: Context, call: ast.Call, node: ast.expr) -> bool:
     if not all(isinstance(k, (HostArray, Tensor)) or k == UNKNOWN for k in kinds) or isinstance(node, _DISPLAYS):
         return False
     return not any(_is_list(context, path) for path in [node, *_targets(context, call)] if is_path(path))
+
+
+def is_item(context: Context, node: ast.expr) -> bool:
+    """``x`` of ``[to_device(device, x) for x in batch]``: one of a list; ``x = xp.concatenate(batch)``."""
+    if not isinstance(node, ast.Name):
+        return False
+    if _is_joined(context, node):
+        return True
+    loops = [
+        target
+        for outer in context.source.ancestors(node)
+        if isinstance(outer, (ast.ListComp, ast.GeneratorExp))
+        for target in (generator.target for generator in outer.generators)
+    ]
+    return any(isinstance(target, ast.Name) and target.id == node.id for target in loops)
+
+
+def _is_joined(context: Context, name: ast.Name) -> bool:
+    """Whether a variable is given nothing but what a function makes of a list, which is one array."""
+    scope = context.scopes.get(name)
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    bound = [n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == name.id]
+    stores: list[ast.AST] = [n for n in bound if not isinstance(n.ctx, ast.Load)]
+    stores += [n for n in nodes_of(scope.args) if isinstance(n, ast.arg) and n.arg == name.id]
+    made = [context.source.parents.get(n) for n in stores]
+    return bool(made) and all(
+        isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Call)
+        and isinstance(s.value.func, ast.Attribute)
+        and s.value.func.attr in _JOINING
+        for s in made
+    )
 
 
 def _targets(context: Context, call: ast.Call) -> list[ast.expr]:
@@ -55,4 +89,4 @@ def _is_sequence(context: Context, node: ast.expr) -> bool:
     return isinstance(node, _DISPLAYS) or any(isinstance(k, (Lst, Tup)) for k in kinds)
 
 
-__all__ = ["is_single"]
+__all__ = ["is_item", "is_single"]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
-from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
@@ -188,8 +188,8 @@ class _Search:
             return False
         for argument in (*call.args, *(k.value for k in call.keywords)):
             if parameter_for(context, argument) == wanted:
-                return self._is_device(context, argument)
-        return False
+                return _is_none(argument) or self._is_device(context, argument)
+        return _defaults_to_none(*wanted)
 
     def _is_device(self, context: Context, argument: ast.expr) -> bool:
         if host_of(context, argument) is not None or of_attribute(context, argument, self.devices) is not None:
@@ -204,6 +204,20 @@ class _Search:
         elif not isinstance(scope, ast.Module) or not is_own(context, argument.id):
             return origin_of(context, argument) is not None
         return argument.id in variables_in(context, scope, self.devices) or origin_of(context, argument) is not None
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _defaults_to_none(owner: FuncInfo | ClassInfo, name: str) -> bool:
+    """Whether a call that leaves a parameter out gives it None, which no device is made of."""
+    if not isinstance(owner, FuncInfo):
+        return False
+    a = owner.node.args
+    positional = [*a.posonlyargs, *a.args]
+    pairs = [*zip(reversed(positional), reversed(a.defaults)), *zip(a.kwonlyargs, a.kw_defaults)]
+    return any(arg.arg == name and _is_none(default) for arg, default in pairs)
 
 
 def _new_name(info: FuncInfo, name: str) -> str:

@@ -49,7 +49,7 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
     if isinstance(parent, ast.Return):
         return True if given_by(context, parent) in handed else None
     if isinstance(parent, ast.Compare):
-        return True if _asks_for_host(context, parent, node) else None
+        return True if _asks_for_host(context, parent, node) or asks_for_none(parent) else None
     if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
         return None
     if current_device(context, node) is not None:
@@ -170,9 +170,21 @@ def _asks_for_host(context: Context, compare: ast.Compare, node: ast.expr) -> bo
     return isinstance(kind, Ref) and kind.name in CUPY | {"numpy"}
 
 
+def asks_for_none(compare: ast.Compare) -> bool:
+    """``xp is None``, ``xp is not None``: whether one was given."""
+    other = compare.comparators[0]
+    is_none = isinstance(other, ast.Constant) and other.value is None
+    return is_none and len(compare.ops) == 1 and isinstance(compare.ops[0], (ast.Is, ast.IsNot))
+
+
 def only_asked(context: Context, node: ast.expr) -> bool:
-    """Whether an array module is compared with NumPy or asked for a constant: nothing is computed with it."""
+    """Whether an array module is compared with NumPy or asked for a constant: nothing is computed with it.
+
+    Neither is where it makes a GPU the current one.
+    """
     parent = context.source.parents.get(node)
+    if current_device(context, node) is not None:
+        return True
     if isinstance(parent, ast.Compare):
         return _asks_for_host(context, parent, node)
     row = row_of(context, parent) if isinstance(parent, ast.Attribute) else None

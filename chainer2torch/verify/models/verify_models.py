@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chainer2torch.verify import worker_process
+from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.kept import kept
 from chainer2torch.verify.models.batches import batches, run_batches
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_classes, read_entries, read_names
@@ -74,7 +74,7 @@ def verify_models(
     warm = WarmWorkers(worker_process.environment())
     if device == "cpu":
         warm.prepare([(worker_process.CHAINER_WORKER, chainer_python), (worker_process.TORCH_WORKER, torch_python)])
-    with warm:
+    with warm, python2_sources.readable(src) as original:
         found = list(read_entries(src, map_file) if entries is None else entries)
         ports = Ports(out, read_classes(src, map_file))
         seen: list[Left] = []
@@ -91,7 +91,7 @@ def verify_models(
             from chainer2torch.verify.models.inferred import infer
 
             inferred, unclear = infer(
-                src, out, {*(entry.target for entry in found), *(what.target for what in seen)}, ports
+                original, out, {*(entry.target for entry in found), *(what.target for what in seen)}, ports
             )
         if names:
             targets = [*(e.target for e in found), *(some.target for some in inferred), *(w.target for w in unclear)]
@@ -104,7 +104,7 @@ def verify_models(
         report = ModelsReport([], [], {}, device, at_least=at_least)
         report.add_left(seen, "trace")
         setting = Setting(
-            src.resolve(),
+            original.resolve(),
             out.resolve(),
             steps,
             seed,
@@ -117,7 +117,7 @@ def verify_models(
             ports=ports,
             # a GPU cannot be used behind a fork
             warm=warm if device == "cpu" else None,
-            kept=kept(cache, src.resolve(), chainer_python),
+            kept=kept(cache, original.resolve(), chainer_python),
         )
         run_batches(batches(found, inferred, unclear), setting, report, tell)
         if setting.kept is not None:

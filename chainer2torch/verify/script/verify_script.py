@@ -11,7 +11,7 @@ from typing import Any
 
 from chainer2torch.vendor import compat_file
 from chainer2torch.verify.script import outputs
-from chainer2torch.verify import worker_process
+from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
 from chainer2torch.verify.script.script_report import ScriptReport, Step
@@ -54,8 +54,8 @@ def verify_script(
 
     A notebook is run as a script, cell after cell, without its magics and shell lines.
 
-    What a script imports and is not installed is left out on both sides alike: calls of it do nothing, a value of it
-    would stop the script.
+    Files of Python 2 run as Python 3 with the division of Python 2. What a script imports and is not installed is left
+    out on both sides alike: calls of it do nothing, a value of it would stop the script.
 
     Both run unedited, in scratch copies of their trees, with the copies as working directories, from the same initial
     weights, batches and dropout masks, for ``iterations`` updates of each optimizer. The losses that ``backward``
@@ -99,13 +99,14 @@ def verify_script(
         report.differences = ["first-values", "noise", *(_OF_LOADERS if job["loaders"] else ())]
         if dtype == "float64" and report.first_difference is not None and not report.problems:
             nudged = {**job, "dtype": dtype, "nudge": True}
-            (again,) = _run_both(nudged, {"chainer": src}, pythons, timeout, used)
+            (again,) = _run_both(nudged, {"chainer": trees["chainer"]}, pythons, timeout, used)
             report.undecided = sensitivity.decided_by_rounding(
                 {step.name for step in report.steps if report.differs(step)}, report.steps, _all_steps(left, again)
             )
         return report
 
-    with warm:
+    with warm, python2_sources.readable(src) as original:
+        trees["chainer"] = original
         if used is not None:
             used.prepare([(_WORKERS[name], pythons[name]) for name in trees])
         report = compared("float32")

@@ -16,6 +16,8 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.utils import argument
 
+from . import first_names
+
 # Of a link whose first values are not those that its call asked for.
 FIRST_VALUES = "_first_values_of_version_1"
 # Arguments that only say how something is computed, or what it begins with.
@@ -64,6 +66,7 @@ class FirstVersion(object):
         """Patches Chainer's functions and links."""
         if not hasattr(chainer, "using_config") or not hasattr(L.Linear, "forward"):  # before version 5
             return
+        first_names.install()
         for name in _FUNCTIONS:
             if hasattr(F, name):
                 setattr(F, name, _without(getattr(F, name)))

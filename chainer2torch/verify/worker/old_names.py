@@ -5,11 +5,13 @@ program says instead stands in ``rules/python/dropped_*.toml``; it runs where no
 """
 
 # mypy: ignore-errors
+import builtins
 import collections
 import collections.abc
 import importlib
 import inspect
 import math
+import operator
 import sys
 import time
 import types
@@ -120,6 +122,7 @@ _ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
 def _python_names():
     _add(inspect, "getargspec", _getargspec)
+    _add(builtins, "_python2_division", _divide)  # what chainer2torch/verify/python2_sources.py writes
     for name in collections.abc.__all__:
         _add(collections, name, getattr(collections.abc, name))
     _add(time, "clock", time.process_time)
@@ -127,6 +130,15 @@ def _python_names():
     tree = importlib.import_module("xml.etree.ElementTree")
     sys.modules.setdefault("xml.etree.cElementTree", tree)
     _add(sys.modules["xml.etree"], "cElementTree", tree)
+
+
+def _divide(a, b, in_place=False):
+    """``a / b`` as Python 2 computes it: a whole number of whole numbers."""
+    kinds = [getattr(getattr(x, "dtype", None), "kind", None) for x in (a, b)]
+    whole = all(isinstance(x, int) or kind in ("i", "u", "b") for x, kind in zip((a, b), kinds))
+    if in_place:
+        return operator.ifloordiv(a, b) if whole else operator.itruediv(a, b)
+    return a // b if whole else a / b
 
 
 def _pillow_names():
