@@ -188,7 +188,9 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
     plain = {
         id(call.func)
         for call in nodes
-        if isinstance(call, ast.Call) and (not call.args or isinstance(call.args[0], _LITERALS))
+        if isinstance(call, ast.Call)
+        and (not call.args or isinstance(call.args[0], _LITERALS))
+        and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
     }
     return any(
         isinstance(node, ast.Attribute)
