@@ -205,13 +205,11 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     if isinstance(node, ast.UnaryOp):
         return comes_from_host(context, node.operand, depth + 1)
     if isinstance(node, ast.Call):
-        function = node.func
-        if context.analysis.kind(function) == Ref("numpy.load"):
+        called = node.func
+        if context.analysis.kind(called) == Ref("numpy.load"):
             return True
         # a Variable has no such method
-        return (
-            isinstance(function, ast.Attribute) and function.attr == "astype" and _is_unknown(context, function.value)
-        )
+        return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
         return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
