@@ -186,7 +186,8 @@ class Calls(LibraryCalls):
         """Joins an argument into a parameter."""
         if kind is BOTTOM:
             return
-        if any(isinstance(k, HostArray) for k in options(kind)):
+        held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
+        if any(isinstance(k, HostArray) for one in held for k in options(one)):
             func.host_fed.add(name)
         old = func.params.get(name)
         new = UNKNOWN if self.widened(func) and old not in (None, kind) else join(old, kind)

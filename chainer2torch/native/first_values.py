@@ -45,8 +45,7 @@ def initialized(layer: _Model, **values: Any) -> _Model:
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
-            if getattr(value, "dtype", None) is not None:  # where: dtype
-                given.data = given.data.to(torch_dtype(value.dtype))  # where: dtype
+            given.data = given.data.to(getattr(value, "dtype", None) or given.dtype)  # where: dtype
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))
@@ -79,7 +78,7 @@ class Constant:
 
     def __init__(self, fill_value: Any, dtype: Any = None) -> None:
         self.fill_value = fill_value
-        self.dtype = dtype
+        self.dtype = None if dtype is None else torch_dtype(dtype)
 
     @torch.no_grad()
     def __call__(self, array: Any) -> None:

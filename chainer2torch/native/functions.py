@@ -141,6 +141,8 @@ def lstm(c: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
     Rows of ``c`` behind those of ``x`` go on unchanged. Source: chainer.functions.lstm.
     """
+    if len(c) == len(x):  # the new c is then a step of the graph behind h, as in Chainer
+        return lstm_step(c, x)
     new, h = lstm_step(c[: x.shape[0]], x)
     return torch.cat((new, c[x.shape[0] :])), h
 

@@ -116,12 +116,12 @@ class LateOptimizer(torch.optim.Optimizer):
 
     def update(
         self,
-        lossfun: Callable[..., Any] | None = None,  # where: update_gets_a_loss, lossfun
-        *args: Any,  # where: update_gets_a_loss, lossfun
-        **kwds: Any,  # where: update_gets_a_loss, lossfun
+        lossfun: Callable[..., Any] | None = None,  # where: update_gets_a_loss
+        *args: Any,  # where: update_gets_a_loss
+        **kwds: Any,  # where: update_gets_a_loss
     ) -> None:
         """One step; a graph from before it can still go backward, as in Chainer."""
-        if lossfun is not None:  # where: update_gets_a_loss, lossfun
+        if lossfun is not None:  # where: update_gets_a_loss
             self.compute_gradients(lossfun, *args, **kwds)
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()

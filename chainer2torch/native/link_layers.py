@@ -234,9 +234,7 @@ class ChainerLayer(nn.Module):
         self, name: str, initializer: Any, shape: Any = None, default: Any = None, dtype: Any = None
     ) -> None:
         fill = self._initializers[name] = as_initializer(initializer, default)
-        dtype = dtype or getattr(fill, "dtype", None)
-        options = {} if dtype is None else {"dtype": torch_dtype(dtype)}
-        created: Any = UninitializedParameter(**options)  # type: ignore[arg-type]
+        created: Any = UninitializedParameter(dtype=dtype or getattr(fill, "dtype", None))  # type: ignore[call-arg]
         created.initializer = fill
         setattr(self, name, created)
         if shape is not None:

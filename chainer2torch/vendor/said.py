@@ -22,6 +22,10 @@ _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
+_CLASSES = frozenset(
+    {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
+    | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
+)  # of optimizers whose names tell it less
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 # what a text that is no Python may say
 _UNREADABLE = {WITH, EXAMPLES_PADDED, *OF_ARRAY_MODULES, *OF_TRAINING}
@@ -67,6 +71,7 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     documented = {id(docstring) for docstring in docstrings(nodes)}
     found: set[str] = set()
     modules = ArrayModules(nodes, own)
+    made = _names_of_optimizers(nodes) if own else frozenset()
     imported = {(alias.asname or alias.name).split(".")[0] for alias in nodes if isinstance(alias, ast.alias)}
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -74,7 +79,7 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
         if own and isinstance(node, ast.Call) and _may_pad_examples(node):
             found.add(EXAMPLES_PADDED)
         if isinstance(node, ast.Attribute):
-            found.update((node.attr, f".{node.attr}", *_of_optimizer(node), *_DYNAMIC.get(node.attr, ())))
+            found.update((node.attr, f".{node.attr}", *_of_optimizer(node, made), *_DYNAMIC.get(node.attr, ())))
         elif isinstance(node, ast.alias):
             found.update(node.name.split("."))
         elif isinstance(node, ast.keyword) and node.arg:
@@ -98,12 +103,30 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
-def _of_optimizer(node: ast.Attribute) -> Iterator[str]:
+def _of_optimizer(node: ast.Attribute, made: Collection[str]) -> Iterator[str]:
     """What a member says of an optimizer: of another object it is not asked, or the error says so."""
-    if _is_named_as_optimizer(node.value):
+    if _is_named_as_optimizer(node.value) or last(node.value) in made:
         yield f"opt.{node.attr}"
     if not isinstance(node.ctx, ast.Load) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
         yield f"set.{node.attr}"
+
+
+def _names_of_optimizers(nodes: list[ast.AST]) -> frozenset[str]:
+    """Names that get an optimizer in this text: ``og = compat.LateAdam(0.1).setup(generator)``."""
+    found: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, ast.Assign):
+            continue
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        if not any(isinstance(v, ast.Call) and any(map(_makes_optimizer, _chain(v))) for v in values):
+            continue
+        for target in node.targets:
+            found.update(last(part) for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
+    return frozenset(found - {""})
+
+
+def _makes_optimizer(name: str) -> bool:
+    return _is_of_optimizer(name) or name.removeprefix("Late").removeprefix("faithful_") in _CLASSES
 
 
 def _is_named_as_optimizer(node: ast.expr) -> bool:
@@ -165,7 +188,9 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
     plain = {
         id(call.func)
         for call in nodes
-        if isinstance(call, ast.Call) and (not call.args or isinstance(call.args[0], _LITERALS))
+        if isinstance(call, ast.Call)
+        and (not call.args or isinstance(call.args[0], _LITERALS))
+        and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
     }
     return any(
         isinstance(node, ast.Attribute)

@@ -43,6 +43,7 @@ class Program:
         self.lines: list[str] = []
         self.value = Value("vectors", [4])
         self.words = False
+        self.tied: list[str] = []  # statements behind the links
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -160,6 +161,7 @@ class Program:
                 f"L.Linear({out})",
                 f"L.Linear({size}, {out}, nobias=True)",
                 f"L.Linear(in_size={size}, out_size={out}, initialW=chainer.initializers.HeNormal())",
+                f"L.Linear({size}, {out}, initialW=chainer.initializers.Normal(0.1, dtype=np.float32))",
                 f"L.Maxout({size}, {out}, 2)",
                 f"L.Highway({size})",
                 f"L.GRU({size}, {out})",
@@ -187,6 +189,8 @@ class Program:
                     "for i, link in enumerate(self.NAME.children()):\n            h = link(h) * (i + 1)",
                 ),
                 (f"L.Linear({size}, {size}).repeat(2)", "h = self.NAME(h)"),
+                (f"chainer.Sequential(L.Linear({size}, {size}), F.tanh).repeat(2)", "h = self.NAME(h)"),
+                (f"L.Linear({size}, {size}).copy(mode='init')", "h = F.tanh(self.NAME(h))"),
             ]
         )
         self.say(call.replace("NAME", self.link(held)))
@@ -213,6 +217,8 @@ class Program:
     def gate(self) -> None:
         size = self.value.sizes[0]
         left, right = self.link(f"L.Linear({size}, {size})"), self.link(f"L.Linear({size}, {size})")
+        if self.draw.random() < 0.2:
+            self.tied.append(f"self.{right}.W = self.{left}.W")
         self.say(
             self.draw.choice(
                 [
@@ -356,6 +362,7 @@ class Program:
         else:
             inner = "\n            ".join(self.links)
             init += f")\n        with self.init_scope():\n            {inner}\n"
+        init += "".join(f"        {line}\n" for line in self.tied)
         name = self.draw.choice(["forward", "__call__"])
         body = "\n        ".join(self.lines)
         return f"\nclass Net(chainer.Chain):\n{init}\n    def {name}(self, x):\n        {body}\n\n"

@@ -26,6 +26,10 @@ def soft_largest(values, omega=1.5, axis=1):
     return (F.logsumexp(omega * values, axis=axis) - np.log(count)) / omega
 
 
+def hard_largest(values, omega=1.5, axis=1):
+    return (np.log(np.sum(np.exp(omega * values), axis=axis)) - np.log(values.shape[axis])) / omega
+
+
 def stopped(x):
     if len(x) > 0:
         raise ValueError(len(x))
@@ -182,6 +186,18 @@ EVALUATION = (
     for i in range(0, 24, 6):
         total += F.mean(model(xs[i:i + 6])).data
     said += [len(line), float('{0:.5f}'.format(total)), float(f'{total}')]
+""",
+    # a function of NumPy's that gets arrays of both sides
+    """    rest = rng.rand(3, 4)
+    said += [float(v) for v in hard_largest(rest)]
+    said += [float(v) for v in hard_largest(model(xs[:4]).array, 2.0)]
+""",
+    # what Python makes of an array, as text
+    """    y = model(xs[:4]).array
+    said += [float(str(sum(y[:, 0]))), float('%s' % max(y[0])), float(','.join(map(str, y[0])).split(',')[0])]
+    shape = y.shape
+    said.append(len(str(shape)))
+    said += [float(v) for v in (y[:, :2] * [1, 2])[0]]
 """,
     # elements of arrays as keys
     """    with chainer.using_config('train', False):

@@ -29,7 +29,7 @@ LONGER = {
     **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
     "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
     "Deconvolution2D": (67, 8),
-    "DilatedConvolution2D": (80, 9),
+    "DilatedConvolution2D": (81, 9),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
     "Inception": (60, 5),
@@ -37,7 +37,7 @@ LONGER = {
     **{
         f"NStep{both}{kind}": (
             100,
-            10,
+            11,
         )  # with first values of all kinds, and layers one by one; some 45 for most programs
         for both in ("", "Bi")
         for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")

@@ -323,6 +323,8 @@ def test_batches_have_the_names_that_somebody_asks_for() -> None:
         ("opt.update()", False),
         ("opt.update()\nseen.update({'a': 1})\nseen.update(a=1)", False),
         ("seen.update(others)", False),
+        ("opt.update()\nClassifier(model, lossfun=f)", False),
+        ("opt.update(**arguments)", True),
         ("opt.update(model, x)", True),
         ("opt.update(lambda: loss)", True),
         ("opt.update(*arguments)", True),

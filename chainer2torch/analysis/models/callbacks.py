@@ -18,6 +18,7 @@ _KNOWN_CALLERS = (
     "chainer.training.extensions.Evaluator",
     "chainer.iterators",
     "chainer.datasets.TupleDataset",
+    "chainer.datasets.TransformDataset",
     "chainer.training.Trainer",
     "chainer.optimizers",
     SEQUENTIAL,
@@ -30,6 +31,8 @@ _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of
 def constructed(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> None:
     """An object of Chainer's was made: what it will call is fed."""
     data.connected(interpreter, cls, made)
+    if cls == data.TRANSFORMED:
+        data.transformed(interpreter, made)
     # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
     known = cls.startswith(_KNOWN_CALLERS) or cls in _NAMED_LINKS
     for name, kind in made.items():
@@ -60,6 +63,8 @@ def fed_functions(
         return [function]
     if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
         return [*args]
+    if callee.name == data.TRANSFORMED:
+        return [keywords.get("transform", args[1] if len(args) > 1 else UNKNOWN)]
     row = interpreter.rules.rows.get(callee.name)
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
     return [

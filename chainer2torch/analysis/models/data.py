@@ -9,6 +9,7 @@ from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
+    NONE,
     UNKNOWN,
     Batch,
     Const,
@@ -38,6 +39,7 @@ _IMAGES = {
     "get_svhn": 3,
 }
 _DATASETS = ("chainer.dataset.DatasetMixin", "chainer.datasets.SubDataset", "chainer.datasets.TupleDataset")
+TRANSFORMED = "chainer.datasets.TransformDataset"
 _SPLITS = frozenset({"split_dataset", "split_dataset_random"})
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
 
@@ -60,9 +62,17 @@ def _examples(interpreter: Interpreter, dataset: Kind) -> Kind:
         return UNKNOWN
     if interpreter.derives(dataset.cls, "chainer.datasets.SubDataset"):
         return examples(interpreter, made.get("dataset", UNKNOWN))
+    if dataset.cls == TRANSFORMED:
+        return transformed(interpreter, made)
     if interpreter.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
         return interpreter.method_result(dataset, "get_example", [Scalar("int")], None)
     return UNKNOWN
+
+
+def transformed(interpreter: Interpreter, made: dict[str, Kind]) -> Kind:
+    """What a TransformDataset makes of the examples of another data set, one by one."""
+    example = examples(interpreter, made.get("dataset", UNKNOWN))
+    return join_all([interpreter.call(k, [example], {}, None) for k in options(made.get("transform", UNKNOWN))])
 
 
 def item(interpreter: Interpreter, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
@@ -114,15 +124,23 @@ def loaded(name: str, bound: dict[str, Kind]) -> Kind | None:
             rank = None
         image = HostArray(rank, "float32" if "dtype" not in bound or bound["dtype"] == Const(None) else None)
         withlabel = bound.get("withlabel", Const(True))
+        dataset: Kind
         if withlabel == Const(True):
             dataset = Lst(Tup((image, HostArray(0, None))))
         else:
-            dataset = Lst(image) if withlabel == Const(False) else Lst(UNKNOWN)
+            images = HostArray(None if rank is None else rank + 1, image.dtype)
+            dataset = images if withlabel == Const(False) else Lst(UNKNOWN)
         return Tup((dataset, dataset))
     if name in _SPLITS:
         base = bound.get("dataset", UNKNOWN)
         return Tup((base, base))
     return None
+
+
+def share(bound: dict[str, Kind]) -> Kind | None:
+    """What ``chainermn.scatter_dataset`` gives: examples of the data set; other processes than the first hand None."""
+    given = join_all([k for k in options(bound.get("dataset", UNKNOWN)) if k != NONE])
+    return given if isinstance(given, (Lst, Inst)) else None
 
 
 def iterated(interpreter: Interpreter, iterator: Inst) -> Kind:

@@ -71,6 +71,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
             return Dct(BOTTOM)
         return Dct(join_all(list(values.values())), tuple(values.items()))
     if name in ("abs", "sum", "max", "min") and isinstance(first, (Tensor, Scalar, Const)):
+        if name != "abs" and isinstance(first, Tensor) and len(args) == 1:
+            return element_of(first)  # Python goes through the first axis
         return first if name == "abs" else UNKNOWN
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)

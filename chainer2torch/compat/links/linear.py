@@ -227,7 +227,7 @@ class Swish(ChainerLayer):
 
 
 class Maxout(ChainerLayer):
-    """The largest of ``pool_size`` linear maps: (batch, ...) to (batch, out_size). Equal ones all get the gradient.
+    """The largest of ``pool_size`` linear maps: (batch, ...) to (batch, out_size).
 
     ``initialW`` may be an array (out_size, pool_size, in_size), ``initial_bias`` one of (out_size, pool_size); an
     ``initial_bias`` of None means no bias. Source: chainer.links.Maxout.
@@ -252,6 +252,7 @@ class Maxout(ChainerLayer):
         self.linear = Linear(in_size, out_size * pool_size, initial_bias is None, initialW, initial_bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        # of equal values each gets the whole gradient: Tensor.amax shares it among them
         return amax(self.linear(x).unflatten(1, (self.out_size, self.pool_size)), axis=2)
 
 

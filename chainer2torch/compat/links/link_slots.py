@@ -265,15 +265,18 @@ def attribute_slot(module: nn.Module, name: str, key: str, default: Any) -> Slot
         value = vars(module).get(name, default)
         if value is None or isinstance(value, np.ndarray):
             module.__dict__[name] = array if array.ndim else array[()].item()
+        elif isinstance(value, torch.Tensor):  # a number or None that the program has made one of
+            module.__dict__[name] = torch.from_numpy(np.array(array)).to(value)
         else:
             module.__dict__[name] = type(value)(array.item())
 
     value = vars(module).get(name, default)
-    shape = value.shape if isinstance(value, np.ndarray) else None if value is None else ()
+    shape = tuple(value.shape) if isinstance(value, (np.ndarray, torch.Tensor)) else None if value is None else ()
     return Slot(key, shape, None, lambda: _plain(vars(module).get(name, default)), write)
 
 
 def _plain(value: Any) -> Any:
+    value = to_array(value) if isinstance(value, torch.Tensor) else value
     return None if value is None else np.asarray(value)
 
 

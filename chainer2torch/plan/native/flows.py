@@ -272,6 +272,15 @@ def is_in_class(context: Context, node: ast.AST, base: str) -> bool:
     return info is not None and context.analysis.derives(info, base)
 
 
+def class_around(context: Context, node: ast.expr) -> ClassInfo | None:
+    """The class of the program's own whose object ``super()``, or ``super().setup(x)``, is; None: it is another one."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    is_super = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    cls = context.source.enclosing(node, ast.ClassDef) if is_super else None
+    return context.analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
+
+
 def is_test(parent: ast.AST, node: ast.expr) -> bool:
     """``if optimizer:``, ``optimizer is None``: true of both."""
     if isinstance(parent, ast.Compare):
@@ -301,6 +310,7 @@ def short(node: ast.expr) -> str:
 
 __all__ = [
     "calls_of_display",
+    "class_around",
     "is_in_class",
     "is_test",
     "passed",

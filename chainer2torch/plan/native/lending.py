@@ -8,6 +8,7 @@ of PyTorch's.
 from __future__ import annotations
 
 import ast
+import builtins
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
@@ -19,6 +20,7 @@ from chainer2torch.plan.project_rules import has_short_communicators
 
 _UPDATERS = "chainer.training.updaters."
 _LIGHT = frozenset(_UPDATERS + name for name in ("StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater"))
+_WITHOUT_OPTIMIZERS = ("ChainerPruningExtension",)  # of Optuna: it looks at what is reported
 _TRAINER = "chainer.training.Trainer"
 _EXTENSIONS = "chainer.training.extensions."
 _SHIFTS = frozenset(
@@ -84,7 +86,23 @@ def _is_unseen(objects: Objects, module: ModuleInfo, call: ast.AST) -> bool:
     )
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "extension")]
     calls = [node for node in given if isinstance(node, ast.Call) and kind(node) == UNKNOWN]
-    return extended and any(not _has_rule(objects, kind(made.func)) for made in calls)
+    return extended and any(
+        not _has_rule(objects, kind(made.func))
+        and not _is_missing(module, made.func)
+        and not ast.unparse(made.func).endswith(_WITHOUT_OPTIMIZERS)
+        for made in calls
+    )
+
+
+def _is_missing(module: ModuleInfo, node: ast.expr) -> bool:
+    """Whether a name is bound nowhere in a file: the program fails there."""
+    if not isinstance(node, ast.Name) or hasattr(builtins, node.id):
+        return False
+    bound = {n.id for n in module.source.of(ast.Name) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound |= {n.name for n in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
+    bound |= {n.arg for n in module.source.of(ast.arg)}
+    bound |= {(n.asname or n.name).split(".")[0] for n in module.source.of(ast.alias)}
+    return not bound & {node.id, "*"} and "globals" not in module.source.text
 
 
 def _has_rule(objects: Objects, kind: Kind) -> bool:

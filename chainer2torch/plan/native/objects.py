@@ -267,7 +267,7 @@ class Objects:
         that only evaluators took.
         """
         here = self.uses[key][0].context
-        classes = {use.inst.cls for use in self.uses[key]}
+        classes = {flows.class_around(use.context, use.node) or use.inst.cls for use in self.uses[key]}
         inside = all(flows.is_in_class(use.context, use.node, _UPDATER) for use in self.uses[key])
         for other in self.uses:
             uses = self.uses[other]
@@ -278,7 +278,10 @@ class Objects:
                 self.meet(key, other)
             if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
                 continue
-            if concern is not None and concern.name == key[0] and any(self.sees(here, use.context) for use in uses):
+            if concern is None or concern.name != key[0] or not any(self.sees(here, use.context) for use in uses):
+                continue
+            own = self.analysis.mro(uses[0].inst.cls)  # `self` in a class of the program's own is no other object
+            if any(isinstance(cls, str) or cls in own for cls in classes):
                 self.meet(key, other)
 
     def _made(self, inst: Inst) -> str:

@@ -14,7 +14,9 @@ from chainer2torch.plan.native.class_checks import possible_classes
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS
 
+_RATE = "self.param_groups[0]['lr']"
 _CORRECTED = "native.corrected_rate(self)"
+_EITHER = "native.current_rate(self)"  # of one that may be an Adam
 _PURE = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round"})
 
 
@@ -36,6 +38,8 @@ def setting_of(objects: Objects, use: Use) -> str | None:
         found -= {None}
     if not isinstance(node.ctx, ast.Load):
         found -= {_CORRECTED}  # it cannot be set
+    elif found == {_RATE, _CORRECTED}:
+        return _EITHER
     return found.pop() if len(found) == 1 else None
 
 

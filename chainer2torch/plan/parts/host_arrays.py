@@ -159,6 +159,18 @@ def takes_variables(context: Context, callee: Kind) -> bool:
     )
 
 
+def is_initializer(context: Context, callee: Kind) -> bool:
+    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
+    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
+
+
+def filled_in_place(context: Context, decisions: Decisions, array: ast.expr) -> None:
+    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
+    kind = context.analysis.kind(array)
+    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
+        wrap(context, decisions, array, "torch.as_tensor(value)")
+
+
 def tensor_of(context: Context, node: ast.expr) -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
     return "torch.as_tensor(value.copy())" if runs_backwards(context, node) else "torch.as_tensor(value)"
@@ -192,13 +204,28 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         )
     if isinstance(node, ast.UnaryOp):
         return comes_from_host(context, node.operand, depth + 1)
+    if isinstance(node, ast.Call):
+        called = node.func
+        if context.analysis.kind(called) == Ref("numpy.load"):
+            return True
+        # a Variable has no such method
+        return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
+    if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
+        return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
         return any(comes_from_host(context, value, depth + 1) for value in _assigned_to_self(context, node))
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     info = context.analysis.functions.get(function) if function is not None else None
-    return info is not None and node.id in info.host_fed
+    if info is not None and node.id in info.host_fed:
+        return True
+    made = _assigned(context, node, None) if depth < _DEPTH and _is_unknown(context, node) else []
+    return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
+
+
+def _is_unknown(context: Context, node: ast.expr) -> bool:
+    return context.imports_chainer and not context.migrated and context.analysis.kind(node) == UNKNOWN
 
 
 def _is_variable(context: Context, node: ast.expr) -> bool:

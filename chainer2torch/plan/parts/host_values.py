@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
@@ -133,11 +134,31 @@ def _is_shape(context: Context, node: ast.expr) -> bool:
     """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         node = node.value
+    if isinstance(node, ast.Name):
+        return _names_shape(context, node)
     return (
         isinstance(node, ast.Attribute)
         and node.attr == "shape"
         and all(isinstance(k, Tensor) for k in options(context.analysis.kind(node.value)))
     )
+
+
+def _names_shape(context: Context, node: ast.Name) -> bool:
+    """Whether a variable of the function gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if function is None or context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
+        return False
+    found: list[ast.expr | None] = []
+    for name in nodes_of(function):
+        if not isinstance(name, ast.Name) or name.id != node.id or isinstance(name.ctx, ast.Load):
+            continue
+        target, outer = name, context.source.parents[name]
+        value = outer.value if isinstance(outer, ast.Assign) else None
+        if isinstance(outer, ast.Tuple) and isinstance(statement := context.source.parents[outer], ast.Assign):
+            parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
+            value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
+        found.append(value)
+    return bool(found) and all(v is not None and not isinstance(v, ast.Name) and _is_shape(context, v) for v in found)
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:

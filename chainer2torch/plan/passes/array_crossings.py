@@ -28,9 +28,10 @@ from chainer2torch.plan.parts.host_arrays import (
     arguments_as_tensors,
     comes_from_host,
     compared_as_tensors,
+    filled_in_place,
+    is_initializer,
     is_moved_to_device,
     may_be_host_array,
-    runs_backwards,
     takes_variables,
     tensor_of,
 )
@@ -62,6 +63,7 @@ _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 # these read a tensor themselves
 _MAKING_ARRAYS = frozenset({"array", "asarray"})
+_WRITE = frozenset({"builtins.repr", "builtins.str"})
 _CODE = "C2T320"
 
 
@@ -124,7 +126,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         callee == Ref("builtins.map")
         and call.args
         and isinstance(mapped := context.analysis.kind(call.args[0]), Ref)
-        and (mapped.name.startswith("numpy.") or takes_host_arrays(mapped.name))
+        and (mapped.name.startswith("numpy.") or mapped.name in _WRITE or takes_host_arrays(mapped.name))
     ):
         for argument in call.args[1:]:  # `map(np.max, x.data)`
             to_host_if_array(context, decisions, argument)
@@ -154,25 +156,13 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
 
 def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """A call of an initializer, or of something that nobody knows."""
-    if _is_initializer(context, callee):
+    if is_initializer(context, callee):
         for argument in (*call.args, *(k.value for k in call.keywords)):
-            _filled(context, decisions, argument)
+            filled_in_place(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             if is_moved_to_device(context.analysis.kind(argument)):
                 wrap(context, decisions, argument, tensor_of(context, argument))
-
-
-def _is_initializer(context: Context, callee: Kind) -> bool:
-    """Whether an initializer is called, which fills an array where that is: ``HeNormal()(weights)``."""
-    return all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.Initializer") for k in options(callee))
-
-
-def _filled(context: Context, decisions: Decisions, array: ast.expr) -> None:
-    """An array of NumPy becomes a tensor on the same memory; one that runs backwards has none."""
-    kind = context.analysis.kind(array)
-    if all(isinstance(k, HostArray) for k in options(kind)) and not runs_backwards(context, array):
-        wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:

@@ -15,10 +15,8 @@ from chainer2torch.plan.questions.first_values import FirstValues, first_values,
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
-from chainer2torch.plan.questions.device_names import is_gpu_number
-from chainer2torch.plan.questions.device_specs import is_number
+from chainer2torch.plan.questions.device_specs import moves_by_number
 from chainer2torch.plan.questions.nones import may_be_none
-from chainer2torch.plan.questions.paths import is_path
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.plain_arrays import plain_arrays
@@ -88,7 +86,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
         is_single=lambda node: is_single(context, call, node),
-        is_gpu_number=lambda node: is_path(node) and (is_number(context, node) or is_gpu_number(context, node)),
+        is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),

@@ -68,11 +68,15 @@ def with_devices(context: Context, template: str, given: Mapping[str, ast.expr])
 def _is_of_converter(context: Context, node: ast.expr) -> bool:
     """Whether a value is a parameter of a function that goes on as a value: who calls it is not seen."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    if not isinstance(node, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return False
-    a = function.args
-    if node.id not in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}:
-        return False
+    while isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        a = function.args
+        if node.id in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}:
+            return _goes_on(context, function)
+        function = context.source.enclosing(function, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return False
+
+
+def _goes_on(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     info = context.analysis.functions.get(function)
     if info is None or isinstance(function, ast.Lambda):
         return True
@@ -90,8 +94,22 @@ def _is_device(context: Context, kind: Kind) -> bool:
 
 def is_number(context: Context, node: ast.expr) -> bool:
     """Whether a value is a whole number: by its kind, or since the code stands where it was compared with one."""
-    if all(scalar_type(k) == "int" for k in options(context.kind(node))):
-        return True
+    return all(scalar_type(k) == "int" for k in options(context.kind(node))) or _is_compared(context, node)
+
+
+def moves_by_number(context: Context, node: ast.expr) -> bool:
+    """Whether the device to which something is moved is given as a number.
+
+    Updaters give a torch.device to the parameter of a converter, which only a comparison shows to be a number.
+    """
+    if not is_path(node) or _is_compared(context, node):
+        return is_path(node)
+    number = is_number(context, node) or is_gpu_number(context, node)
+    return number and not _is_of_converter(context, node)
+
+
+def _is_compared(context: Context, node: ast.expr) -> bool:
+    """Whether the code stands where a value was compared with a whole number."""
     return any(
         isinstance(test, ast.Compare)
         and isinstance(test.ops[0], _ORDERED)
@@ -160,4 +178,4 @@ def _is_inside(context: Context, node: ast.expr, body: Sequence[ast.AST]) -> boo
     return any(part is node or part in context.source.ancestors(node) for part in body)
 
 
-__all__ = ["device_of_number", "device_or_none", "is_gpu", "is_number", "names_gpu", "with_devices"]
+__all__ = ["device_of_number", "device_or_none", "is_gpu", "is_number", "moves_by_number", "names_gpu", "with_devices"]

@@ -98,3 +98,26 @@ def test_a_method_that_freezes_is_called_behind_setup():
     imports = "import chainer\nimport lib\nfrom chainer import training\n\n"
     code = both(script(), head + imports + main)
     assert "compat.heed_marks(optimizer)" in code and "Late" not in code
+
+
+OWN = """
+
+class Rprop(chainer.optimizer.GradientMethod):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def setup(self, model):
+        super().setup(model)
+        self.begin = self.size
+        return self
+"""
+
+
+def test_the_self_of_an_optimizer_of_the_programs_own_is_no_other_one():
+    code = both(
+        script(),
+        script(extend="trainer.extend(lambda trainer: None)"),
+        LIBRARY.replace("self.l1.W.update_rule.enabled = False", "pass") + OWN,
+    )
+    assert "compat.MomentumSGD(model.parameters()" in code and "Late" not in code

@@ -109,3 +109,44 @@ def test_examples_may_be_views_that_run_backwards() -> None:
 def test_what_is_no_array_is_turned_round_as_it_is(value: str) -> None:
     body = f"class D(chainer.dataset.DatasetMixin):\n    def get_example(self, i):\n        x = {value}\n"
     assert "return x[::-1], i\n" in migrated(body + "        return x[::-1], i\n").code
+
+
+TRANSFORMED = """
+def train(model):
+    rng = np.random.RandomState(0)
+    data = chainer.datasets.TupleDataset(rng.randn(8, 3).astype('f'), rng.randint(0, 2, 8).astype('i'))
+    data = chainer.datasets.TransformDataset(data, lambda example: {example})
+    log = []
+    it = iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+    for batch in it:
+        x, t = concat_examples(batch)
+        log.append(float(F.softmax_cross_entropy(model(x), t).array))
+    return log
+"""
+
+
+def test_what_a_transform_gives_tells_whether_its_examples_need_a_collation() -> None:
+    assert "DataLoader(data, 4)" in check(TRANSFORMED.format(example="(example[0] * 2, example[1])"))
+    code = migrated(TRANSFORMED.format(example="(list(example[0]), example[1])")).code
+    assert "DataLoader(data, 4, collate_fn=compat.collate)" in code
+
+
+SHARED = """
+import chainermn
+
+def train(model, made=None):
+    comm = chainermn.create_communicator('naive')
+    if comm.rank == 0:
+        train, test = {data}
+    else:
+        train, test = None, None
+    train = chainermn.scatter_dataset(train, comm)
+    for batch in iterators.SerialIterator(train, 4, repeat=False, shuffle=False):
+        x, t = concat_examples(batch)
+    return []
+"""
+
+
+def test_the_share_of_a_process_has_the_examples_of_the_whole() -> None:
+    assert "in DataLoader(train, 4):" in migrated(SHARED.format(data="chainer.datasets.get_mnist()")).code
+    assert "DataLoader(train, 4, collate_fn=compat.collate)" in migrated(SHARED.format(data="made")).code
