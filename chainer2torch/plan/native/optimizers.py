@@ -129,6 +129,13 @@ def loss_given(call: ast.Call) -> list[ast.expr] | None:
     return [*call.args, *own] if call.args or own or not call.keywords else None
 
 
+def is_plain_update(context: Context, node: ast.AST) -> bool:
+    """``optimizer.update`` in a call without a loss: the step of whichever optimizer it is."""
+    call = context.source.parents.get(node)
+    named = isinstance(node, ast.Attribute) and node.attr == "update"
+    return named and isinstance(call, ast.Call) and call.func is node and not loss_given(call)
+
+
 def hook_of(context: Context, call: ast.Call) -> ast.Call | None:
     """The call that makes the hook in ``opt.add_hook(WeightDecay(r))``, of a class that is understood."""
     made = call.args[0] if call.args else None
@@ -206,6 +213,7 @@ __all__ = [
     "hook_name",
     "needs_target",
     "hook_of",
+    "is_plain_update",
     "loss_given",
     "saved_by",
     "steps_together",
