@@ -2,11 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+
+import chainer2torch.compat.training.trainer  # noqa: F401 - what the script is going to import
+from tests.support import forked
 
 # Trains with a snapshot after every iteration; is killed in the middle of writing the third.
 SCRIPT = """
@@ -61,26 +62,19 @@ np.savez(os.path.join(sys.argv[1], "final.npz"), w=model.l.weight.detach().numpy
 """
 
 
-def _run(script, out, kill):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, str(script), str(out), str(kill)], capture_output=True, text=True, timeout=200, env=environment
-    )
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="SIGKILL is a signal of POSIX systems")
 def test_a_killed_training_goes_on_from_the_last_whole_snapshot(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    done = _run(script, undisturbed, 0)
+    done = forked.script(script, undisturbed, 0)
     assert done.returncode == 0, done.stderr
-    done = _run(script, killed, 3)
+    done = forked.script(script, killed, 3)
     assert done.returncode == -signal.SIGKILL and done.stdout == "from 0\n", done.stderr
     assert len(os.listdir(killed)) == 2, "the half-written file has another name"
     with np.load(killed / "snapshot") as entries:
         assert int(entries["updater/iteration"]) == 2
-    done = _run(script, killed, 0)
+    done = forked.script(script, killed, 0)
     assert (done.returncode, done.stdout) == (0, "from 2\n"), done.stderr
     with np.load(undisturbed / "final.npz") as expected, np.load(killed / "final.npz") as found:
         assert all(np.array_equal(expected[key], found[key]) for key in ("w", "b"))

@@ -79,3 +79,15 @@ class Net(chainer.Chain):
     assert _marked(source, style="native")[0] == [("chainer.links.BatchNormalization.gamma", "review")]
     assert _marked(source.replace("scaled)\n\n", "True)\n\n"), style="native")[0] == []
     assert _marked(source, style="faithful")[0] == []
+
+
+def test_a_generator_that_waits_in_a_mode_is_marked():
+    source = """
+def outputs(model, xs):
+    with chainer.using_config('train', False):
+        for x in xs:
+            yield model(x)
+"""
+    assert ("chainer.using_config", "review") in _marked(source, style="native")[0]
+    listed = source.replace("yield model(x)", "print(model(x))")
+    assert ("chainer.using_config", "review") not in _marked(listed, style="native")[0]

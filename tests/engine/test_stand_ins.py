@@ -2,13 +2,13 @@
 
 import itertools
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from chainer2torch.engine import migrate_sources
 from chainer2torch.vendor.compat_file import build
+from tests.support import forked
 
 HEAD = "import chainer\nimport chainer.functions as F\nfrom chainer import functions, made_up\nimport numpy as np\n\n\n"
 # by name: what a module holds, and what of it raises when it is used
@@ -51,9 +51,8 @@ def written(folder: Path, sources: dict[str, str]) -> dict[str, str]:
 
 
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    """Runs a text in a folder."""
-    command = [sys.executable, "-c", text]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60)
+    """Runs a text in a folder, whose Chainer is the one that is imported."""
+    return forked.code(text, cwd=folder, without=("chainer", "chainermn"))
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -124,3 +124,56 @@ def run(xs):
     theirs, ours, code = run(text)
     same(theirs, ours)
     assert "torch.zeros((n, 3), dtype=torch.float32, device=self.device)" in code
+
+
+OF_THE_CLASS = """
+class Arrays:
+    __lib = None
+    size = 2
+
+    @staticmethod
+    def choose(gpu):
+        if gpu >= 0:
+            Arrays.__lib = chainer.cuda.cupy
+        else:
+            Arrays.__lib = np
+
+    @staticmethod
+    def __zeros(shape, dtype):
+        return chainer.Variable(Arrays.__lib.zeros(shape, dtype=dtype))
+
+    @staticmethod
+    def zeros(shape):
+        return Arrays.__zeros(shape, Arrays.__lib.float32)
+
+    @staticmethod
+    def whole(values):
+        return Arrays.__lib.array(values, dtype=Arrays.__lib.int32)
+
+def run(xs):
+    Arrays.choose(-1)
+    x = chainer.Variable(xs[0])
+    y = F.sum((x + Arrays.zeros((1, 2))) * Arrays.whole([1, 2]).astype('f'))
+    y.backward()
+    return y.array, x.grad, Arrays.whole([3])
+"""
+
+
+def test_an_attribute_of_the_class_itself():
+    theirs, ours, code = run(OF_THE_CLASS)
+    same(theirs, ours)
+    assert "    device = None\n" in code and "Arrays.device = torch.device('cuda')" in code
+    assert "array_module" not in code and "__lib" not in code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    __lib = None\n", "    __lib = None\n    other = __lib\n"),  # the body reads it
+        ("    __lib = None\n", "    __lib = (None,)\n"),
+        ("    size = 2\n", "    size = 2\n    def kept(self):\n        return vars(self), Arrays.__lib\n"),
+    ],
+)
+def test_an_attribute_of_the_class_that_is_used_otherwise(old, new):
+    code = migrated(OF_THE_CLASS.replace(old, new)).code
+    assert "Arrays.__lib = compat.array_module('cuda')" in code

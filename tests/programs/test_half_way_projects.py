@@ -1,8 +1,6 @@
 """``migrate --only``: two fixtures at every stage, in both frameworks: the losses of the original, and its weights."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import chainer
@@ -11,7 +9,9 @@ import pytest
 
 from click.testing import CliRunner
 
+import chainer2torch.compat.training.trainer  # noqa: F401 - what the scripts are going to import
 from chainer2torch.cli.app import cli
+from tests.support import forked
 
 ROOT = Path(__file__).parents[2]
 # the class, constructor arguments, the shape of a batch, the script, and the dropout that is taken out: two frameworks
@@ -76,22 +76,9 @@ def project(request, tmp_path_factory):
         link(np.zeros(shape, np.float32))
     chainer.serializers.save_npz(str(folder / "start.npz"), link)
     folders = [str(folder / stage) for stage in ("original", *(stage for stage, *_ in STAGES))]
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            str(ROOT / "tests/support/half_way.py"),
-            str(folder / "runs.json"),
-            str(folder / "start.npz"),
-            target,
-            *folders,
-            "--",
-            *script,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=500,
+    done = forked.script(
+        ROOT / "tests/support/half_way.py",
+        *(folder / "runs.json", folder / "start.npz", target, *folders, "--", *script),
         env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PATH": ""},
     )
     assert done.returncode == 0, done.stderr[-3000:]

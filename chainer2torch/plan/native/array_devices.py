@@ -15,7 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, Replace
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.questions.xp_devices import device_in, is_device, parameter, variable
-from chainer2torch.plan.questions.xp_attributes import getters, given_by, places
+from chainer2torch.plan.questions.xp_attributes import by_owner, variables, getters, given_by, places
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
 from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of, set_attribute
@@ -60,6 +60,10 @@ def _is_of_host(context: Context, call: ast.Call) -> bool:
 def _attributes(context: Context, decisions: Decisions) -> None:
     """``self.xp = model.xp`` is ``self.device = ...``; what reads the attribute is replaced as any other device."""
     devices = context.analysis.once(handed)
+    for owner in context.analysis.once(by_owner) if devices else ():
+        for module, node in variables(context.analysis, owner) if owner in devices else ():
+            if module is context.module:
+                decisions.replace(node, devices[owner], {})
     for statement in context.source.of(ast.Assign) if devices else ():
         assert isinstance(statement, ast.Assign)
         target = set_attribute(context, statement, devices)

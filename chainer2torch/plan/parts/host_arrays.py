@@ -204,13 +204,28 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         )
     if isinstance(node, ast.UnaryOp):
         return comes_from_host(context, node.operand, depth + 1)
+    if isinstance(node, ast.Call):
+        called = node.func
+        if context.analysis.kind(called) == Ref("numpy.load"):
+            return True
+        # a Variable has no such method
+        return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
+    if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
+        return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
         return any(comes_from_host(context, value, depth + 1) for value in _assigned_to_self(context, node))
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     info = context.analysis.functions.get(function) if function is not None else None
-    return info is not None and node.id in info.host_fed
+    if info is not None and node.id in info.host_fed:
+        return True
+    made = _assigned(context, node, None) if depth < _DEPTH and _is_unknown(context, node) else []
+    return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
+
+
+def _is_unknown(context: Context, node: ast.expr) -> bool:
+    return context.imports_chainer and not context.migrated and context.analysis.kind(node) == UNKNOWN
 
 
 def _is_variable(context: Context, node: ast.expr) -> bool:

@@ -213,10 +213,13 @@ def _ask_for_mode(decisions: Decisions, call: ast.Call) -> None:
     )
 
 
-def _has_normalization(analysis: Analysis) -> bool:
-    return any(
-        isinstance(kind := analysis.kind(maker), Inst) and kind.cls in {f"chainer.links.{n}" for n in _NORMALIZING}
-        for maker in analysis.makers.values()
+def _has_untold_normalization(context: Context) -> bool:
+    """Whether the file makes a batch normalization and tells none of its links a mode, so that any may be it."""
+    told = any(k.arg == "test" for k in context.source.of(ast.keyword))
+    return not told and any(
+        isinstance(kind := context.kind(call), Inst) and _normalizes(context, kind)
+        for call in context.source.of(ast.Call)
+        if isinstance(call.func, (ast.Attribute, ast.Name)) and ast.unparse(call.func).endswith(_NORMALIZING)
     )
 
 
@@ -288,7 +291,7 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
     )
     if context.migrated or not context.imports_chainer or not (named or second):
         silent = len(call.args) == 1 and not call.keywords and context.analysis.kind(call.func) != UNKNOWN
-        if silent and not context.migrated and _keeps_training(context) and context.analysis.once(_has_normalization):
+        if silent and not context.migrated and _keeps_training(context) and _has_untold_normalization(context):
             _ask_for_mode(decisions, call)
         return
     decisions.edit(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.components import components
 from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement, Unwrap
@@ -32,6 +33,11 @@ _CONTEXTS = {
 _WHEN_CALLED = (
     "Chainer's switch is one for all modules: here every module is switched when it is called; "
     "name one where another method of its own asks for the mode"
+)
+
+_WAITING = (
+    "while this generator waits, Chainer's mode stays as the block says for everything; here only what the block calls "
+    "has it. Take the values out of the block, or give the caller the mode that it needs"
 )
 
 
@@ -67,6 +73,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(node, row, row.name, "exact")
     elif name == "train":
         _leave_out(context, decisions, config, row)
+        if _waits(context, call):
+            decisions.mark(node, row, row.name, "review", _WAITING)
         inside = ModulesInside(context, context.source.statement(node))
         called = inside.unnamed or inside.computed or not inside.expressions
         if inside.unnamed or not inside.expressions:
@@ -112,6 +120,22 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(
             node, row, row.name, "manual", "this configuration entry has no counterpart that is sure to be equal"
         )
+
+
+def _waits(context: Context, call: ast.Call) -> bool:
+    """Whether a generator hands a value out of the block, so that its caller goes on in the mode of the block."""
+    block = context.source.statement(call)
+    function = context.source.enclosing(block, ast.FunctionDef, ast.AsyncFunctionDef)
+    if not isinstance(block, ast.With) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    if any("contextmanager" in ast.unparse(decorator) for decorator in function.decorator_list):
+        return False  # that is what it is for
+    return any(
+        isinstance(n, (ast.Yield, ast.YieldFrom))
+        and context.source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda) is function
+        for statement in block.body
+        for n in nodes_of(statement)
+    )
 
 
 def _plain_block(context: Context, call: ast.Call, changes: bool) -> ast.With | None:

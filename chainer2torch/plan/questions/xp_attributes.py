@@ -16,7 +16,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.xp_origins import Origin
-from chainer2torch.plan.questions.xp_properties import defined_names, is_module, properties
+from chainer2torch.plan.questions.xp_properties import begins_with_none, defined_names, is_module, properties
 
 _BY_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 _WITH_THEIR_OWN = ("chainer.Link", "chainer.Variable", "chainer.backend.Device", "chainer.Distribution")
@@ -71,6 +71,7 @@ def by_owner(analysis: Analysis) -> Mapping[Parameter, _Places]:
         for cls in analysis.classes.values()
         for n in defined_names(cls)
         if n in names and cls.methods.get(n) not in given.get((_representative(analysis, cls), n), ())
+        if begins_with_none(cls, n) is None
     }
     found: dict[Parameter, list[tuple[ModuleInfo, ast.Attribute]]] = {owner: [] for owner in given}
     wrong: set[Parameter] = set()
@@ -79,7 +80,9 @@ def by_owner(analysis: Analysis) -> Mapping[Parameter, _Places]:
         for node in module.source.of(ast.Attribute):
             if not isinstance(node, ast.Attribute) or node.attr not in names or node.attr in spoiled:
                 continue
-            if any(isinstance(k, Class) for k in options(analysis.kind(node.value))):
+            if any(
+                isinstance(k, Class) and not _is_variable(k.info, node.attr) for k in options(analysis.kind(node.value))
+            ):
                 spoiled.add(node.attr)  # the property itself: `Model.xp.fget(model)`
             classes, others = _receivers(analysis, node)
             if others and not classes and node.attr == "xp" and isinstance(node.ctx, ast.Load):
@@ -136,8 +139,22 @@ def _receivers(analysis: Analysis, node: ast.Attribute) -> tuple[list[ClassInfo]
     """The project's own classes that an attribute is read from, and whether it may be an object that nobody knows."""
     kinds = [k for k in options(analysis.kind(node.value)) if k != NONE]
     own = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+    own += [k.info for k in kinds if isinstance(k, Class) and _is_variable(k.info, node.attr)]
     own = [cls for cls in own if isinstance(node.ctx, ast.Store) or not _has_its_own(analysis, cls)]
     return own, UNKNOWN in kinds or bool(own) and len(own) < len(kinds)
+
+
+def _is_variable(cls: ClassInfo, name: str) -> bool:
+    """Whether a class itself holds something under a name: ``Config.xp = numpy``, ``xp = None`` in its body."""
+    return name not in defined_names(cls) or begins_with_none(cls, name) is not None
+
+
+def variables(analysis: Analysis, owner: Parameter) -> Iterator[tuple[ModuleInfo, ast.Name]]:
+    """The names in ``xp = None`` of the bodies of the classes that share an attribute."""
+    cls, name = owner
+    for other in _family(analysis, cls) if isinstance(cls, ClassInfo) else ():
+        if (node := begins_with_none(other, name)) is not None:
+            yield other.module, node
 
 
 def _has_its_own(analysis: Analysis, cls: ClassInfo) -> bool:

@@ -39,6 +39,30 @@ def defined_names(cls: ClassInfo) -> Iterator[str]:
                 yield node.id
 
 
+def begins_with_none(cls: ClassInfo, name: str) -> ast.Name | None:
+    """The name in ``lib = None`` of a class body, where that is all that the body says of it."""
+    found = [
+        node
+        for statement in cls.node.body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for node in nodes_of(statement)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
+    nothing = [
+        statement.targets[0]
+        for statement in cls.node.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and statement.value.value is None
+    ]
+    only = found[0] if len(found) == 1 and found[0] in nothing and name not in cls.methods else None
+    return only if only is not None and not any(n.id == name for n in _names_outside(cls) if n is not only) else None
+
+
+def _names_outside(cls: ClassInfo) -> list[ast.Name]:
+    return [node for node in _outside_functions(cls) if isinstance(node, ast.Name)]
+
+
 def _is_plain(cls: ClassInfo, info: FuncInfo) -> bool:
     """Whether ``property`` is all that is made of a function, which nothing else in the class mentions."""
     node = info.node
