@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate, endless
-from chainer2torch.native.devices import device_number, get_device, to_device
+from chainer2torch.native.devices import get_device, to_device
 from chainer2torch.native.states import Saved
 from chainer2torch.native.training import call_with
 
@@ -45,8 +45,8 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
     """
     if converter is collate:
         return collate(batch, device)
-    numbered = device is not None and not getattr(converter, "takes_device", False)
-    return to_device(device, converter(batch, device_number(device) if numbered else device))
+    own = device is None or getattr(converter, "takes_device", False)
+    return to_device(device, converter(batch, device if own else -1 if device.type == "cpu" else device.index))
 
 
 def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:

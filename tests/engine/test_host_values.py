@@ -231,3 +231,19 @@ def test_averages_that_begin_at_nothing_are_written_out_as_numbers(capsys):
         """)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 6 and lines[:3] == lines[3:], lines
+
+
+def test_a_shape_that_is_made_of_itself_ends(migrate):
+    text = """
+        import chainer.functions as F
+
+
+        def f(model, x):
+            h = F.relu(model(x))
+            shape = h.shape
+            while len(shape) > 2:
+                shape = shape[1:]
+            print('%s' % str(shape))
+            return h
+        """
+    assert "str(shape)" in migrate(text).code

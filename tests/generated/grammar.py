@@ -9,9 +9,11 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-from tests.generated import loops
+from tests.generated import endings, loops
 
 HEAD = """\
+import copy
+
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -81,7 +83,7 @@ class Program:
         last = self.link(f"L.Linear({self.value.sizes[0]}, {self.classes})")
         self.last = last
         self.say(f"return self.{last}(h)")
-        return HEAD + loops.FUNCTIONS + self.model() + self.training()
+        return HEAD + loops.FUNCTIONS + endings.FUNCTIONS + self.model() + self.training()
 
     def step(self) -> None:
         """One more operation on ``h``."""
@@ -375,8 +377,11 @@ class Program:
             else f"rng.rand({', '.join(map(str, [24, *self.shape]))}).astype('f')"
         )
         hooks = "".join(
-            f"    optimizer.add_hook({hook})\n" for hook in draw.sample(loops.HOOKS, draw.choice([0, 0, 1, 2]))
+            f"    optimizer.add_hook({hook})\n"
+            for hook in draw.sample([*loops.HOOKS, *endings.HOOKS], draw.choice([0, 0, 1, 2]))
         )
+        if draw.random() < 0.15:
+            hooks += draw.choice(endings.FREEZING)
         loss, target = draw.choice(
             [
                 ("F.softmax_cross_entropy({y}, t)", f"rng.randint(0, {self.classes}, 24).astype('i')"),
@@ -403,7 +408,9 @@ class Program:
             loop += loops.SLOWER.replace("RATE", rate) + loop
         text += "    said = []\n" + loop
         text += draw.choice(loops.EVALUATION).replace("GRAD", f"{self.last}.W")
-        return text + "    return said\n"
+        text += "".join(draw.sample(endings.ENDINGS, draw.choice([0, 1, 2])))
+        normalized = any("Normalization" in link for link in self.links)
+        return text.replace("LAST", self.last).replace("NORMALIZED", str(normalized)) + "    return said\n"
 
 
 def _rate(text: str) -> str:

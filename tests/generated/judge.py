@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -30,6 +31,7 @@ SAME, REFUSED, LEFT, LOUD, DIFFERENT = (
 ROUNDING = "decided by rounding"
 MARKED, BROKEN = "different, under a comment", "the migration fails"
 WRONG = (LOUD, DIFFERENT, BROKEN)
+_ADAPTIVE = re.compile(r"optimizers\.(Adam|AdaGrad|AdaDelta|RMSprop)\([^)]*\)")
 _RTOL, _ATOL = 2e-3, 2e-4
 # So many times as far as Chainer's own result moves, when the weights change in their last bits.
 _RATIO = 30
@@ -91,6 +93,10 @@ def _judge(text: str) -> tuple[str, str, str]:
     wrong = [(name, far) for name, got, want in pairs if (far := _distance(got, want)) > 1]
     if wrong:
         if max(far for _, far in wrong) < _RATIO * _own_distance(text, weights[0], expected, model):
+            return ROUNDING, "", both
+        plain = _ADAPTIVE.sub("optimizers.SGD(0.05)", text)
+        if "Normalization(" in text and plain != text and _judge(plain)[0] == SAME:
+            # a bias before a normalization: its gradient is zero but for rounding, and its optimizer divides by that
             return ROUNDING, "", both
         marked = any(site.state == "review" for site in result.sites)
         return MARKED if marked else DIFFERENT, f"{wrong}; {found} instead of {expected}", both

@@ -19,13 +19,24 @@ from tests.support import model_batch
 from tests.verify.test_script import CHAINER, TORCH
 
 WORKER = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify" / "worker"
-SHARED = {"batch_order", "old_names", "wire", "lockstep", "missing", "roots", "definitions", "first_version"}
+SHARED = {
+    "batch_order",
+    "old_names",
+    "wire",
+    "lockstep",
+    "missing",
+    "roots",
+    "definitions",
+    "first_names",
+    "first_version",
+}
 SHARED |= {"host_cupy", "kept_state", "model_text", "search_room", "search_values", "search_areas", "attempt_values"}
 FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {
     "argparse",
     "ast",
+    "builtins",
     "contextlib",
     "functools",
     "inspect",
@@ -33,6 +44,7 @@ LIBRARY = {
     "itertools",
     "json",
     "math",
+    "operator",
     "os",
     "random",
     "re",

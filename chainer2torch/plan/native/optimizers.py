@@ -18,6 +18,7 @@ from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, ma
 from chainer2torch.plan.native.optimizer_places import placement
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
+from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.rules.signature import BindError
 
 SAVED = frozenset(
@@ -105,6 +106,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)
         return "" if known else "a hook that is not understood"
+    if whole and name in CHANGES and has_own_settings(context.analysis, context.module):
+        return f"`{name}()`"  # of several groups
     if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
         return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:

@@ -30,13 +30,38 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         decisions.replace(node, "compat.parameter_name(self, owner)", operands)
         decisions.mark(node, row, row.name, row.state)
     else:
-        model = walked_model(context.source, node.value) if context.choices.style == "native" else None
+        native = context.choices.style == "native"
+        model = walked_model(context.source, node.value) if native else None
         template = row.cases[0].torch
-        if model is not None:
+        rule = _rule_of_hook(context, node.value) if native else None
+        if rule is not None:
+            operands["model"] = Operand(code=f"{rule}.target")  # the optimizer stands for the rule
+            template = "native.parameter_name(model, self)"
+        elif model is not None:
             operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
             template = "native.parameter_name(model, self)"
         decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
+
+
+def _rule_of_hook(context: Context, param: ast.expr) -> str | None:
+    """In a hook that is called for each parameter, ``__call__(self, rule, param)``: what it calls the rule."""
+    method = context.source.enclosing(param, ast.FunctionDef)
+    if not isinstance(method, ast.FunctionDef) or not isinstance(param, ast.Name) or method.name != "__call__":
+        return None
+    cls = context.source.parents.get(method)
+    names = [argument.arg for argument in method.args.args]
+    if not isinstance(cls, ast.ClassDef) or len(names) != 3 or param.id != names[2]:
+        return None
+    for_each = any(
+        isinstance(s, ast.Assign)
+        and isinstance(t := s.targets[0], ast.Name)
+        and t.id == "call_for_each_param"
+        and isinstance(s.value, ast.Constant)
+        and s.value.value is True
+        for s in cls.body
+    )
+    return names[1] if for_each else None
 
 
 def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:

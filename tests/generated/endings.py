@@ -1,0 +1,113 @@
+"""What generated programs say in the end, in words that programs of the field use: each a class of defects once."""
+
+FUNCTIONS = """
+def noisy(x):
+    return F.dropout(x, ratio=0.4)
+
+
+def on_host(x, gpu=-1):
+    return chainer.cuda.to_cpu(x) if gpu >= 0 else x
+
+
+class Shrink(object):
+    name = 'Shrink'
+    call_for_each_param = True
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, rule, param):
+        if param.name != 'b':
+            param.grad += self.rate * param.array
+
+
+"""
+HOOKS = ("Shrink(0.02)",)
+# behind the setup of the optimizer
+FREEZING = ("    model.LAST.disable_update()\n", "    model.LAST.W.update_rule.enabled = False\n")
+ENDINGS = (
+    # arrays that are on the host without a GPU
+    """    gpu, y = -1, model(xs[:4]).array
+    if gpu >= 0:
+        y = chainer.cuda.to_cpu(y)
+    said += [float((part * 10).astype(np.int32).sum()) for part in y]
+""",
+    """    rows = on_host(model(xs[:4]).data)
+    said.append(float(rows.astype(np.float64).mean()))
+""",
+    """    gpu = -1
+    if gpu < 0:
+        p = F.softmax(model(xs[:6])).data
+    else:
+        p = chainer.cuda.to_cpu(F.softmax(model(xs[:6])).data)
+    said += [float(v) for v in np.sort(p.max(axis=1))[::-1]]
+""",
+    # a mode that reaches functions
+    """    with chainer.using_config('train', False):
+        said.append(float(F.sum(noisy(model(xs[:4]))).array))
+""",
+    """    with chainer.using_config('train', False), chainer.using_config('enable_backprop', False):
+        parts = [noisy(model(xs[i:i + 6])).array for i in range(0, 24, 6)]
+    said += [float(v) for v in np.concatenate(parts).mean(axis=0)]
+""",
+    # gradients that are asked for
+    """    seen = chainer.Variable(model(xs[:4]).array)
+    middle = 0.5 * seen + 0.1
+    slope, = chainer.grad([F.sum(F.tanh(middle) ** 2)], [middle], enable_double_backprop=True)
+    said += [float(v) for v in slope.array[0]]
+""",
+    """    made = model(xs[:4])
+    made.unchain_backward()
+    middle = made * 2
+    middle.name = 'middle'
+    slope = chainer.grad([F.sum(F.sigmoid(middle))], [middle])[0]
+    said.append(float(F.sum(slope).data))
+""",
+    """    point = chainer.Variable(model(xs[:3]).array)
+    F.sum(F.exp(point * 0.1)).backward()
+    said.append(float(np.abs(point.grad).sum()))
+""",
+    # numbers of a model
+    """    said += [sum(p.size for p in model.params()), len(list(model.links())), model.count_params()]
+""",
+    """    said += [float(np.sqrt((p.array ** 2).sum())) for _, p in sorted(model.namedparams())][-2:]
+""",
+    """    other = copy.deepcopy(model)
+    with chainer.using_config('train', False):
+        other.LAST.W.array[...] = 0
+        said += [float(abs(model(xs[:3]).array).sum()), float(abs(other.LAST.W.array).sum())]
+""",
+    """    twin = Net()
+    with chainer.using_config('train', False):
+        twin(xs[:3]), model(xs[:3])
+        twin.copyparams(model)
+        said.append(float(F.sum(twin.LAST.W).array) - float(F.sum(model.LAST.W).array))
+""",
+    # containers, and text
+    """    log = {'y': [], 'n': 0}
+    for i in range(0, 24, 12):
+        log['y'].append(F.mean(model(xs[i:i + 12])).array)
+        log['n'] += len(xs[i:i + 12])
+    said += [float(np.mean(log['y'])), log['n'], float('%.4f' % log['y'][-1])]
+""",
+    """    best = F.argmax(model(xs), axis=1).array
+    names = {0: 'zero', 1: 'one', 2: 'two', 3: 'three'}
+    said += [len(' '.join(names[int(k)] for k in best)), int(np.bincount(best, minlength=4).max())]
+""",
+    """    y = model(xs).array
+    order = np.argsort(y[:, 0], kind='stable')
+    said += [float(v) for v in y[order[:2], 0]] + [len(np.unique(y.argmax(axis=1)))]
+""",
+    """    y = model(xs[:8])
+    halves = F.split_axis(y, 2, axis=0)
+    said += [float(F.sum(half).data) for half in halves] + [float(y[0, 0].data), float(y.data[-1].max())]
+""",
+    """    hits = 0
+    for x in xs[:6]:
+        hits += int(model(x[None]).array[0].argmax()) if not NORMALIZED else 0
+    said.append(hits)
+""",
+    """    total = sum(float(F.sum(model(xs[i:i + 8])).array) for i in range(0, 24, 8))
+    said.append(round(total, 3))
+""",
+)

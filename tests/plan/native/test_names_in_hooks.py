@@ -1,0 +1,46 @@
+"""A hook that asks for a parameter's name: in the native style the optimizer, which it is given as its rule, tells."""
+
+from tests.support import native_programs
+
+SOURCE = """
+class Decay(object):
+    name = 'Decay'
+    call_for_each_param = True
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, rule, param):
+        if param.name not in ('b', 'beta'):
+            param.grad += self.rate * param.data
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(3, 4, initialW=np.arange(12, dtype='f').reshape(4, 3) / 12)
+            self.n = L.LayerNormalization(4)
+            self.z = L.Linear(4, 2, initialW=0.25)
+
+    def forward(self, x):
+        return self.z(self.n(self.a(x)))
+
+
+def train(model):
+    optimizer = chainer.optimizers.SGD(0.1)
+    optimizer.setup(model)
+    optimizer.add_hook(Decay(0.5))
+    for i in range(3):
+        x = np.arange(12, dtype='f').reshape(4, 3) ** 2 / 50 + i
+        model.cleargrads()
+        loss = F.sum(model(chainer.Variable(x)) ** 2)
+        loss.backward()
+        optimizer.update()
+    return [float(abs(p.array).sum()) for _, p in sorted(model.namedparams())]
+"""
+
+
+def test_the_hook_knows_biases():
+    code = native_programs.check(SOURCE, head=native_programs.HEAD.split("class ")[0])
+    assert "compat.parameter_name(rule.target, param)" in code and "TODO" not in code
