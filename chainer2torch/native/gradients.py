@@ -90,7 +90,7 @@ def before_step(optimizer: torch.optim.Optimizer, change: Callable[..., None], *
     """
 
     def hook(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        change(optimizer.param_groups[0]["params"], *options)
+        change([p for group in optimizer.param_groups for p in group["params"]], *options)
 
     optimizer.register_step_pre_hook(hook)
 
@@ -105,9 +105,8 @@ def add_hook(optimizer: torch.optim.Optimizer, hook: Callable[..., Any]) -> None
     def call(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         fill_missing_gradients(optimizer)
         if getattr(hook, "call_for_each_param", False):
-            for param in optimizer.param_groups[0]["params"]:
-                if param.grad is not None:
-                    hook(optimizer, param)
+            for param in (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None):
+                hook(optimizer, param)
         else:
             hook(optimizer)
 

@@ -36,6 +36,15 @@ def hook_parameter(param: Any, hook: Callable[..., Any]) -> None:
     vars(param).setdefault("update_hooks", []).append(hook)
 
 
+def own_settings(optimizer: torch.optim.Optimizer, param: Any, **settings: float) -> None:
+    """Puts a parameter into a group of its own, with other settings. Source: chainer.Parameter.update_rule."""
+    for group in optimizer.param_groups:
+        if any(other is param for other in group["params"]):
+            group["params"] = [other for other in group["params"] if other is not param]
+            optimizer.add_param_group({**group, "params": [param], **settings})
+            return
+
+
 def heed_marks(optimizer: torch.optim.Optimizer) -> None:
     """Lets the steps of an optimizer heed what ``freeze`` and ``hook_parameter`` say, behind the hooks it has by then.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainer2torch.analysis.kinds import HostArray, Inst, Kind, Lst, Stream, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Stream, Tensor, Tup, options, scalar_type
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.plan.question import UNDECIDED, Question
 
@@ -129,11 +129,39 @@ def _is_new_axis(node: ast.expr) -> bool:
     )
 
 
+def widths(name: str, q: Question) -> tuple[int, ...] | None:
+    """The widths of a padding as torch's ``pad`` lists them, from the last axis on: ((0, 0), (0, 1)) is (0, 1).
+
+    None where the call does not state a pair of numbers for each of several axes; one pair alone is for every axis.
+    """
+    pairs = q.literal(name)
+    if not isinstance(pairs, (tuple, list)) or len(pairs) < _SEVERAL:
+        return None
+    if not all(isinstance(p, (tuple, list)) and len(p) == _PAIR and all(type(n) is int for n in p) for p in pairs):
+        return None
+    listed = [n for pair in reversed(pairs) for n in pair]
+    while len(listed) > _PAIR and listed[-_PAIR:] == [0, 0]:
+        del listed[-_PAIR:]
+    return tuple(listed)
+
+
+def _is_on_device(name: str, q: Question) -> Any:
+    """Whether an argument is a tensor, or a batch of them, which is moved there."""
+    return True if all(isinstance(k, (Tensor, Batch)) for k in q.kinds(name)) else UNDECIDED
+
+
+def _are_widths(name: str, q: Question) -> Any:
+    return widths(name, q) is not None
+
+
+_SEVERAL = _PAIR = 2
 ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_dtype": _is_dtype,
     "is_floating": _is_floating,
     "are_arrays": _are_arrays,
     "are_tensors": _are_tensors,
+    "are_widths": _are_widths,
+    "is_on_device": _is_on_device,
 }
 
-__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype"]
+__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "widths"]

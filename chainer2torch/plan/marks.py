@@ -16,6 +16,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.plan.questions import callers, freezing, parameter_hooks
+from chainer2torch.plan.questions.own_settings import own_settings
 from chainer2torch.plan.questions.shared_links import shares_parameters
 
 
@@ -88,7 +89,7 @@ def _changes(analysis: Analysis, module: ModuleInfo) -> bool:
 
 def _marks(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether a place marks a parameter, or takes the mark away."""
-    if freezing.is_own(analysis, node):
+    if freezing.is_own(analysis, node) or own_settings(analysis, module, node) is not None:
         return False
     if node.attr == freezing.RULE:
         return freezing.is_hook(module, node) or not freezing.reads(module, node)

@@ -17,7 +17,7 @@ from chainer2torch.rules.signature import Signature
 STATES = ("exact", "close", "review", "manual")
 # What a rule is about when it does not begin with a name of Chainer's in the source: a pass decides that it applies
 KINDS = ("member", "operator", "class", "function", "module", "dropped")
-MACROS = frozenset({"TRAINING", "LONG", "CONST", "DTYPE", "DEVICE", "HANDED"})
+MACROS = frozenset({"TRAINING", "LONG", "CONST", "DTYPE", "DEVICE", "HANDED", "WIDTHS"})
 ROW_KEYS = frozenset(
     {
         "signature",

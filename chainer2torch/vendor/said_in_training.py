@@ -25,6 +25,7 @@ _BEFORE_CONVERTER = 2  # arguments of an updater or evaluator
 _NAMES_OF_CONVERTERS = ("conv", "collat", "concat", "batch", "pad", "lambda")
 _OF_LIBRARY = frozenset({"StandardUpdater", "ParallelUpdater", "MultiprocessParallelUpdater", "Evaluator", "Updater"})
 _CONVERTING = ("collate", "concat_examples", "convert")
+_DIGITS = 3  # the number of a GPU has fewer
 _NAME_OF_DEVICE = re.compile(r"(@(numpy|cupy|intel64)|native)(:|$)|(cuda|gpu):\d|-\d+$")
 _NAMES_OF_DEVICES = ("device", "gpu", "cuda")
 
@@ -117,7 +118,7 @@ def _names_device(node: ast.AST) -> bool:
         return isinstance(node.value, str) and _NAME_OF_DEVICE.match(node.value) is not None
     if isinstance(node, ast.keyword) and node.arg == "default":  # of an option: '0', ['0', '1']
         texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
-        return any(isinstance(text, str) and text.isdecimal() for text in texts)
+        return any(isinstance(text, str) and text.isdecimal() and len(text) < _DIGITS for text in texts)
     return isinstance(node, ast.Attribute) and node.attr == "get_device"
 
 

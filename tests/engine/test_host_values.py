@@ -243,3 +243,19 @@ def test_what_a_name_gets_later_does_not_count():
         "        fake = fake.astype(np.uint8)\n        print(fake.sum())\n"
     ).code
     assert "other(fake)" in code
+
+
+def test_a_shape_that_is_made_of_itself_ends(migrate):
+    text = """
+        import chainer.functions as F
+
+
+        def f(model, x):
+            h = F.relu(model(x))
+            shape = h.shape
+            while len(shape) > 2:
+                shape = shape[1:]
+            print('%s' % str(shape))
+            return h
+        """
+    assert "str(shape)" in migrate(text).code

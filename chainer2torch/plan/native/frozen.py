@@ -10,11 +10,12 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Replace, ReplaceStatement
+from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.marks import freezes_by_marks
 from chainer2torch.plan.native.concerns import is_native
 from chainer2torch.plan.project_rules import has_short_optimizers
 from chainer2torch.plan.questions import freezing
+from chainer2torch.plan.questions.own_settings import OwnSettings, own_settings
 
 _ROWS = {
     freezing.SWITCH: "chainer.Link.disable_update",
@@ -36,8 +37,23 @@ def run(context: Context) -> Decisions:
             row = context.rules.rows.get(_ROWS[node.attr])
             if row is not None:
                 decisions.mark(node, row, row.name, "exact")
-            _freeze(context, decisions, node, marks)
+            if (own := own_settings(context.analysis, context.module, node)) is not None:
+                _settle(context, decisions, node, own)
+            else:
+                _freeze(context, decisions, node, marks)
     return decisions
+
+
+def _settle(context: Context, decisions: Decisions, node: ast.Attribute, own: OwnSettings) -> None:
+    """``param.update_rule = SGDRule(lr=0.2)``."""
+    operands = {"param": context.operand(node.value), "optimizer": Operand(code=own.optimizer.id)}
+    operands.update({name: Operand(code=text) for name, text in own.defaults.items()})
+    operands.update({name: context.operand(value) for name, value in own.given.items()})
+    template = f"native.own_settings(optimizer, param, {', '.join(f'{name}={name}' for name in own.defaults)})"
+    decisions.use(own.rule)
+    row = context.rules.rows[_ROWS[freezing.RULE]]  # the class of a rule has none of its own
+    decisions.mark(own.rule, row, row.name, "exact")
+    decisions.edit(own.statement, ReplaceStatement(context.source.start(own.statement), template, operands))
 
 
 def _freeze(context: Context, decisions: Decisions, node: ast.Attribute, marks: bool) -> None:

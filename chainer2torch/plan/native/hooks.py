@@ -16,6 +16,7 @@ from chainer2torch.plan.native.optimizer_forms import DECAY, HOOKS, OWN_HOOK, Ho
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
 from chainer2torch.plan.native.optimizers import hook_name, hook_of, steps_together
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.plan.questions.read_gradients import reads_behind_steps
 
 
@@ -86,7 +87,8 @@ def _in_order(found: list[Use], steps: list[Use], placements: Sequence[Placement
         way = Way.CALL
         decays = one.name == DECAY and i == len(found) - 1 and all(p.form.decays for p in placements)
         if decays and not reads_behind_steps(context) and not hooks_parameters(context.analysis, context.module):
-            way = Way.ARGUMENT if _is_argument(one, placements) else Way.GROUP
+            several = has_own_settings(context.analysis, context.module)  # groups
+            way = Way.ARGUMENT if _is_argument(one, placements) else Way.CALL if several else Way.GROUP
         elif (
             not together
             and not one.hook.misses

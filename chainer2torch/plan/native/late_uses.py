@@ -26,6 +26,7 @@ from chainer2torch.plan.native.optimizer_forms import CORRECTS, DECAY, FORMS, HO
 from chainer2torch.plan.native.optimizer_places import sets_up_again
 from chainer2torch.plan.native.optimizer_settings import setting_node, setting_of
 from chainer2torch.plan.native.optimizers import CONCERN, hook_name, hook_of, steps_together
+from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.plan.questions.read_gradients import reads_behind_steps
 from chainer2torch.plan.project_rules import has_short_communicators, has_short_optimizers
 
@@ -185,6 +186,7 @@ def _written(objects: Objects, group: list[Use]) -> list[Hooked]:
         name = hook_name(context, made)
         forms = [FORMS[str(cls)] for cls in _classes(objects, use)]
         last = name == DECAY and i == len(group) - 1 and all(form.decays for form in forms)
+        last = last and not has_own_settings(context.analysis, context.module)
         last = last and not reads_behind_steps(context)  # there, weight_decay= has left the gradients as they were
         hook, way = HOOKS[name], Way.GROUP if last else Way.CALL
         kinds = ("torch.",) if way is Way.GROUP else ("torch.", "native.")

@@ -34,6 +34,7 @@ from chainer2torch.plan.native.optimizers import (
     CHANGES,
     CONCERN,
     by_name,
+    is_plain_update,
     loss_given,
     needs_target,
     target_clears,
@@ -51,11 +52,17 @@ def run(context: Context) -> Decisions:
     """The decisions for all optimizers of the file that become native."""
     decisions = Decisions(context)
     objects = native_objects(context)
+    stepped: set[ast.AST] = set()
     for family in objects.once(_families):
         if not any(objects.is_in(inst, context.module) for inst in family):
             continue
         with decisions.group(_REASON):
-            _Writer(context, objects, decisions, family).write()
+            writer = _Writer(context, objects, decisions, family)
+            plain = not any(h.way is Way.LINE for h in writer.hooks)
+            writer.done |= stepped if plain else set()
+            writer.write()
+        # of several that meet in a variable one writes the step
+        stepped |= {node for node in writer.done if plain and is_plain_update(context, node)}
     handed = [use for use in objects.unknown_sites() if objects.concern(use.inst) is CONCERN]
     _Writer(context, objects, decisions, ()).write_uses(use for use in handed if not objects.reason_at(use))
     uses, hooks = in_file(objects, context)

@@ -18,6 +18,7 @@ from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, ma
 from chainer2torch.plan.native.optimizer_places import placement
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
+from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.rules.signature import BindError
 
 SAVED = frozenset(
@@ -105,6 +106,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)
         return "" if known else "a hook that is not understood"
+    if whole and name in CHANGES and has_own_settings(context.analysis, context.module):
+        return f"`{name}()`"  # of several groups
     if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
         return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:
@@ -127,6 +130,13 @@ def loss_given(call: ast.Call) -> list[ast.expr] | None:
     """The function of a loss and its arguments in ``optimizer.update(...)``; None: keywords without a function."""
     own = [keyword.value for keyword in call.keywords if keyword.arg == "lossfun"]
     return [*call.args, *own] if call.args or own or not call.keywords else None
+
+
+def is_plain_update(context: Context, node: ast.AST) -> bool:
+    """``optimizer.update`` in a call without a loss: the step of whichever optimizer it is."""
+    call = context.source.parents.get(node)
+    named = isinstance(node, ast.Attribute) and node.attr == "update"
+    return named and isinstance(call, ast.Call) and call.func is node and not loss_given(call)
 
 
 def hook_of(context: Context, call: ast.Call) -> ast.Call | None:
@@ -206,6 +216,7 @@ __all__ = [
     "hook_name",
     "needs_target",
     "hook_of",
+    "is_plain_update",
     "loss_given",
     "saved_by",
     "steps_together",

@@ -6,6 +6,7 @@ import ast
 import re
 
 from chainer2torch.analysis.kinds import Tensor
+from chainer2torch.plan.array_guards import widths
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
@@ -121,7 +122,7 @@ def _replacement(context: Context, call: ast.Call, choice: Choice, template: str
         operands["self"] = held
     if question.on_device and (receiver := given.get("self")) is not None:
         operands["self"] = context.operand(module_in(receiver))
-    template = with_devices(context, _with_dtypes(template, question), given)
+    template = with_devices(context, _with_widths(_with_dtypes(template, question), question), given)
     constants = {}
     for text in constants_of(template):
         value = constant(text, question)
@@ -148,4 +149,11 @@ def _with_dtypes(template: str, question: Question) -> str:
         name = text[6:-1]
         new = name if is_torch_dtype(name, question) else f"torch.{dtype_named(name, question)}"
         template = template.replace(text, new)
+    return template
+
+
+def _with_widths(template: str, question: Question) -> str:
+    """A template with the widths of a padding in torch's order: ``WIDTHS(pad_width)`` is ``(0, 1)``."""
+    for text, name in re.findall(r"(WIDTHS\((\w+)\))", template):
+        template = template.replace(text, repr(widths(name, question)))
     return template

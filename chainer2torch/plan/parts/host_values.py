@@ -132,10 +132,17 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
 
 def _is_shape(context: Context, node: ast.expr) -> bool:
     """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        node = node.value
-    if isinstance(node, ast.Name):
-        return _names_shape(context, node)
+    whole = _unsliced(node)
+    return _names_shape(context, whole) if isinstance(whole, ast.Name) else _is_member_shape(context, whole)
+
+
+def _unsliced(node: ast.expr) -> ast.expr:
+    """What an expression is, or is a part of."""
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
+
+
+def _is_member_shape(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is ``x.shape`` of a tensor; a variable is not, which may be made of itself."""
     return (
         isinstance(node, ast.Attribute)
         and node.attr == "shape"
@@ -158,7 +165,7 @@ def _names_shape(context: Context, node: ast.Name) -> bool:
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
         found.append(value)
-    return bool(found) and all(v is not None and not isinstance(v, ast.Name) and _is_shape(context, v) for v in found)
+    return bool(found) and all(v is not None and _is_member_shape(context, _unsliced(v)) for v in found)
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:

@@ -9,6 +9,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.questions import callers
+from chainer2torch.plan.questions.own_settings import own_settings
 
 CLIPS = ("GradientClipping", "clip_grads")  # what counts the gradients of frozen parameters, too
 SWITCH = "disable_update"
@@ -18,8 +19,15 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def is_understood(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
-    """Whether ``x.disable_update`` or ``x.update_rule`` freezes parameters, or asks for that, and does nothing else."""
-    return is_own(analysis, node) or (is_call(analysis, module, node) if node.attr == SWITCH else is_flag(module, node))
+    """Whether ``x.disable_update`` or ``x.update_rule`` freezes parameters, or asks for that, and does nothing else.
+
+    Or it gives them settings of their own.
+    """
+    return (
+        own_settings(analysis, module, node) is not None
+        or is_own(analysis, node)
+        or (is_call(analysis, module, node) if node.attr == SWITCH else is_flag(module, node))
+    )
 
 
 def is_own(analysis: Analysis, node: ast.Attribute) -> bool:
@@ -88,7 +96,7 @@ def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[M
     looks = any(other.attr == "grad" for place in program for other in place.source.of(ast.Attribute))
     for node in source.of(ast.Attribute):
         sets = node.attr == RULE and not reads(module, node)
-        if node.attr != SWITCH and not sets:
+        if node.attr != SWITCH and not sets or own_settings(analysis, module, node) is not None:
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
         if any(source.start(call) > source.start(node) for call in setups):
@@ -111,6 +119,8 @@ def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[Mo
     source = module.source
     for node in source.of(ast.Attribute):
         says = node.attr == SWITCH or node.attr == RULE and (is_hook(module, node) or not reads(module, node))
+        if own_settings(analysis, module, node) is not None:
+            continue
         if not says or is_own(analysis, node) or callers.is_idle(analysis, module, node, program):
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
