@@ -233,6 +233,18 @@ def test_averages_that_begin_at_nothing_are_written_out_as_numbers(capsys):
     assert len(lines) == 6 and lines[:3] == lines[3:], lines
 
 
+def test_what_a_name_gets_later_does_not_count():
+    """A generator of a library that is not here; the picture of what it gives is made behind."""
+    code = migrate_source(
+        "import chainer\nimport numpy as np\nfrom chainer import cuda\nfrom elsewhere import make\n\n\n"
+        "class Net(chainer.Chain):\n    pass\n\n\n"
+        "def main(batches):\n    net, other = make(), Net()\n    for batch in batches:\n"
+        "        fake = net(batch)\n        loss = other(fake)\n        loss.backward()\n"
+        "        fake = fake.astype(np.uint8)\n        print(fake.sum())\n"
+    ).code
+    assert "other(fake)" in code
+
+
 def test_a_shape_that_is_made_of_itself_ends(migrate):
     text = """
         import chainer.functions as F

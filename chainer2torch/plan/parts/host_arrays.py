@@ -220,7 +220,7 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     info = context.analysis.functions.get(function) if function is not None else None
     if info is not None and node.id in info.host_fed:
         return True
-    made = _assigned(context, node, None) if depth < _DEPTH and _is_unknown(context, node) else []
+    made = _reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
     return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
 
 
@@ -295,3 +295,24 @@ def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> lis
         for n in nodes
         if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
     ]
+
+
+def _reaching(context: Context, node: ast.Name) -> list[ast.expr]:
+    """What may have been assigned to a name last: by the statement before that always runs, and by those behind it."""
+    made = _assigned(context, node, None)
+    around = {id(place) for place in context.source.ancestors(node)}
+    always = [
+        value.lineno
+        for value in made
+        if value.lineno < node.lineno
+        and any(id(other) in around for other in _block(context, context.source.parents[value]))
+    ]
+    first = max(always, default=None)
+    return made if first is None else [value for value in made if first <= value.lineno < node.lineno]
+
+
+def _block(context: Context, statement: ast.AST) -> list[ast.AST]:
+    """The statements among which one stands."""
+    parent = context.source.parents.get(statement)
+    blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+    return next((block for block in blocks if isinstance(block, list) and statement in block), [])
