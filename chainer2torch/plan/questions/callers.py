@@ -30,7 +30,28 @@ def is_idle(analysis: Analysis, module: ModuleInfo, node: ast.AST, program: Iter
     words = analysis.once(_words)
     functions = [outer for outer in module.source.ancestors(node) if isinstance(outer, ast.FunctionDef)]
     idle = [f for f in functions if not f.decorator_list and not _is_of_library(analysis, f.name)]
-    return any(not any(function.name in words[file] for file in program) for function in idle)
+    files = list(program) if idle else []
+    if any(_looks_up(analysis, file) for file in files):
+        return False
+    return any(not any(function.name in words[file] for file in files) for function in idle)
+
+
+def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file takes something by a computed name out of a module, or imports one by such a name."""
+    if analysis.project.whole.files[module.path].outline.dynamic:
+        return True
+    imported = {(alias.asname or alias.name).split(".")[0] for alias in module.source.of(ast.alias)}
+    for node in module.source.of(ast.Name):
+        assert isinstance(node, ast.Name)
+        call = module.source.parents.get(node)
+        if node.id in ("globals", "eval", "exec") and isinstance(call, ast.Call) and call.func is node:
+            return True
+        if node.id != "getattr" or not isinstance(call, ast.Call) or call.func is not node or len(call.args) < 2:
+            continue
+        roots = [part.id for part in ast.walk(call.args[0]) if isinstance(part, ast.Name)]
+        if not isinstance(call.args[1], ast.Constant) and imported & {*roots}:
+            return True
+    return False
 
 
 def _is_of_library(analysis: Analysis, name: str) -> bool:

@@ -83,7 +83,8 @@ def test_optimizers_that_a_trainer_hands_out_in_the_other_script():
 def test_files_that_are_imported_by_a_computed_name_may_meet_all():
     clips = "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1))"
     loads = "import importlib\nimportlib.import_module('sec' + 'ond')\n" + script(clips)
-    assert "heed_marks" in both(loads, script("model.l1.disable_update()"))
+    plain = LIBRARY.replace("self.l1.W.update_rule.enabled = False", "pass")
+    assert "heed_marks" in both(loads, script("model.l1.disable_update()"), plain)
     comment = "# not by importlib\n" + script(clips)
     assert "heed_marks" not in both(comment, script("model.l1.disable_update()"))
 
@@ -121,3 +122,8 @@ def test_the_self_of_an_optimizer_of_the_programs_own_is_no_other_one():
         LIBRARY.replace("self.l1.W.update_rule.enabled = False", "pass") + OWN,
     )
     assert "compat.MomentumSGD(model.parameters()" in code and "Late" not in code
+
+
+def test_a_function_that_a_computed_name_may_be():
+    asks = "print(getattr(lib, 'pe' + 'ek'))\n"
+    assert "Late" in both(script(), script(extend=asks + "trainer.extend(print)"))
