@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.nn as nn
@@ -36,6 +37,15 @@ def parameter_name(module: nn.Module, param: torch.Tensor) -> str:
     Source: chainer.Parameter.name.
     """
     return next(path for path, held in namedparams(module) if held is param).rpartition("/")[2]
+
+
+def name_in_hook(rule: Any, param: torch.Tensor) -> str:
+    """What the parameter that a hook is called for is named in its link: the optimizer's model tells, or its setup did.
+
+    Source: chainer.Parameter.name.
+    """
+    told = vars(param).get("_chainer_names")  # by an optimizer of Chainer's interface
+    return next(iter(told.values())) if told else parameter_name(rule.target, param)
 
 
 def children(module: nn.Module) -> Iterator[nn.Module]:

@@ -330,11 +330,9 @@ class Program:
 
     def pool_rows(self) -> None:
         length, size = self.value.sizes
-        self.say(
-            self.draw.choice(
-                ["h = F.sum(h, axis=1)", "h = F.max(h, axis=1)", "h = h[:, -1]", "h = F.average(h, axis=1)"]
-            )
-        )
+        forms = ["h = F.sum(h, axis=1)", "h = F.max(h, axis=1)", "h = h[:, -1]", "h = F.average(h, axis=1)"]
+        # of a word that stands there twice, the last bit decides which is the largest
+        self.say(self.draw.choice([form for form in forms if self.begin != "words" or "max" not in form]))
         self.value = Value("vectors", [size])
 
     def to_vectors(self) -> None:

@@ -44,6 +44,7 @@ LONGER = {
     },
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
+    "name_in_hook": (53, 7),
     "Function": (72, 6),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),
     "ArrayModule": (98, 7),

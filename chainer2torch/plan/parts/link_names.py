@@ -35,8 +35,8 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         template = row.cases[0].torch
         rule = _rule_of_hook(context, node.value) if native else None
         if rule is not None:
-            operands["model"] = Operand(code=f"{rule}.target")  # the optimizer stands for the rule
-            template = "native.parameter_name(model, self)"
+            operands["rule"] = Operand(code=rule)
+            template = "native.name_in_hook(rule, self)"
         elif model is not None:
             operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
             template = "native.parameter_name(model, self)"

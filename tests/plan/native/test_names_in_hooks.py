@@ -41,6 +41,16 @@ def train(model):
 """
 
 
+LATE = SOURCE.replace(
+    "        loss.backward()\n        optimizer.update()", "        optimizer.update(lambda: loss)"
+).replace("optimizer.add_hook", "optimizer.use_auto_new_epoch = True\n    optimizer.add_hook")
+
+
+def test_an_optimizer_of_chainers_interface_has_told():
+    code = native_programs.check(LATE, head=native_programs.HEAD.split("class ")[0])
+    assert "optimizer.setup(model)" in code and "compat.name_in_hook(rule, param)" in code
+
+
 def test_the_hook_knows_biases():
     code = native_programs.check(SOURCE, head=native_programs.HEAD.split("class ")[0])
-    assert "compat.parameter_name(rule.target, param)" in code and "TODO" not in code
+    assert "compat.name_in_hook(rule, param)" in code and "TODO" not in code
