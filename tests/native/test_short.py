@@ -56,18 +56,19 @@ LONGER = {
     "create_communicator": (70, 5),
     "OptimizersByName": (280, 33),  # all of them: a program chooses one by its name
     "Updater": (119, 7),  # a converter, the device that its batches go to, and how a loader is read
-    "StandardBatchUpdater": (103, 10),
-    "StandardUpdater": (170, 12),
+    "BatchUpdater": (53, 5),  # devices by number, by name and by None: most programs say one of them
+    "StandardBatchUpdater": (106, 10),
+    "StandardUpdater": (173, 12),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 15),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ModelCopies": (94, 11),
-    "ParallelBatchUpdater": (169, 16),
-    "ParallelUpdater": (240, 18),
-    "MultiprocessParallelUpdater": (237, 18),
+    "ModelCopies": (95, 11),
+    "ParallelBatchUpdater": (172, 16),
+    "ParallelUpdater": (243, 18),
+    "MultiprocessParallelUpdater": (240, 18),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),

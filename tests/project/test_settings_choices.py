@@ -2,12 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.support import command_line, forked
 
 PROGRAM = """import json
 import chainer
@@ -37,14 +38,14 @@ def migrated(folder: Path, settings: dict[str, str]) -> str:
     (folder / "in/train.py").write_text(PROGRAM)
     for path, text in settings.items():
         (folder / "in" / path).write_text(text)
-    command = [sys.executable, "-m", "chainer2torch", "migrate", "in", "-o", "out", "--no-cache", "-j", "1"]
-    subprocess.run(command, cwd=folder, check=True)
+    done = command_line.run("migrate", "in", "-o", "out", "--no-cache", "-j", "1", cwd=folder)
+    assert done.returncode == 0, done.stderr
     return (folder / "out/chainer_compat.py").read_text()
 
 
 def losses(folder: Path, path: str) -> subprocess.CompletedProcess[str]:
     code = f"import train, json; print(json.dumps(train.train({path!r})))"
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    return forked.code(code, cwd=folder, without=("chainer",))
 
 
 def test_what_no_settings_name_raises_and_says_so(tmp_path: Path) -> None:

@@ -105,3 +105,11 @@ def test_functions_under_pytorch():
     namespace = {}
     exec(text.split("\n\nmodel =")[0], namespace)
     assert float(namespace["F"].leaky_relu(torch.tensor(-1.0))) == pytest.approx(-0.2)
+
+
+def test_sequences_of_which_nothing_is_left():
+    for error in (ValueError("Output sizes should be positive."), AssertionError("at least k, but 2 are given")):
+        lengths = [inputs["x"]["shape"][-1] for inputs, _ in _repaired({"x": WORDS}, {}, error)]
+        assert {16, 64, 256, 1024} <= set(lengths)
+    found = _repaired({"x": VECTOR}, {}, AssertionError("no"))
+    assert all(inputs["x"]["shape"][-1] not in (256, 1024) for inputs, _ in found)

@@ -180,14 +180,13 @@ def compare_initial(name: str, expected: np.ndarray, actual: np.ndarray) -> Diff
 
 
 def _kolmogorov_smirnov(a: np.ndarray, b: np.ndarray) -> float:
-    a, b = np.sort(np.round(a, 6)), np.sort(np.round(b, 6))
-    # the gap only changes at a value of either sample
-    return max(
-        float(
-            np.max(np.abs(np.searchsorted(a, points, "right") / a.size - np.searchsorted(b, points, "right") / b.size))
-        )
-        for points in (a, b)
-    )
+    both = np.concatenate((np.sort(np.round(a, 6)), np.sort(np.round(b, 6))))
+    order = np.argsort(both, kind="stable")  # merges the two: so many searches in them take twice as long
+    both = both[order]
+    last = np.append(both[1:] != both[:-1], True)  # the gap only changes behind the last of equal values
+    of_a = np.cumsum(order < a.size)[last]
+    of_b = np.flatnonzero(last) + 1 - of_a
+    return float(np.max(np.abs(of_a / a.size - of_b / b.size)))
 
 
 def compare_trees(expected: Any, actual: Any, name: str = "output") -> list[str]:

@@ -9,6 +9,7 @@ SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _ODD = (17, 33, 65, 75, 139)
 _MANY_CHANNELS = 32  # what has so many is no image
 _LARGEST_CUBE = 64
+_LENGTHS = (16, 64, 256, 1024)
 
 
 def is_image(spec):
@@ -42,8 +43,24 @@ def repaired(inputs, arguments, text, error):
     """Larger images where nothing is left of them, smaller ones where an attempt ran too long."""
     if "should be positive" in text:
         yield from other_sides(inputs, arguments, larger=True)
+    if "should be positive" in text or isinstance(error, AssertionError):  # one of the program's own, of a length
+        yield from _longer(inputs, arguments)
     if "it ran for more than" in text or isinstance(error, MemoryError):
         yield from _quicker(inputs, arguments)
+
+
+def _longer(inputs, arguments):
+    """Longer sequences of words or signals, where convolutions and pooling leave nothing of them."""
+    for length in _LENGTHS:
+        changed = {
+            name: dict(spec, shape=spec["shape"][:-1] + [length])
+            for name, spec in inputs.items()
+            if isinstance(spec, dict)
+            and spec["shape"][-1:] < [length]
+            and (len(spec["shape"]) == 3 or len(spec["shape"]) == 2 and spec["dtype"].startswith("int"))
+        }
+        if changed:
+            yield dict(inputs, **changed), arguments
 
 
 def _quicker(inputs, arguments):
