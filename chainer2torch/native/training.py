@@ -70,6 +70,7 @@ class Classifier(nn.Module):
     """
 
     compute_accuracy = True  # where: compute_accuracy
+    accuracy: Any = None  # where: compute_accuracy
     lossfun: Callable[..., Any]
     accfun: Callable[..., Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.kinds import Inst, Ref
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -29,6 +29,26 @@ def among_tensors(context: Context, node: ast.expr) -> bool:
     if cls is not None and context.analysis.derives(cls, "chainer.Link"):
         return True
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if function is not None and isinstance(node, ast.Attribute) and _is_given_to_functions(context, node, function):
+        return True
     return function is not None and any(
         isinstance(n, ast.Name) and context.analysis.kind(n) in (XP, EITHER) for n in nodes_of(function)
     )
+
+
+def _is_given_to_functions(context: Context, node: ast.Attribute, function: ast.AST) -> bool:
+    """Whether functions of Chainer's are given the owner of a member, or what operators make of it."""
+    owner = node.value.id if isinstance(node.value, ast.Name) else ""
+    calls = [n for n in nodes_of(function) if isinstance(n, ast.Call)] if owner else []
+    for call in calls:
+        kind = context.analysis.kind(call.func)
+        if not isinstance(kind, Ref) or not kind.name.startswith("chainer.functions."):
+            continue
+        parts: list[ast.expr] = list(call.args)
+        while parts:
+            part = parts.pop()
+            if isinstance(part, ast.BinOp):
+                parts += [part.left, part.right]
+            elif isinstance(part, ast.Name) and part.id == owner:
+                return True
+    return False
