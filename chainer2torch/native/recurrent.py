@@ -92,7 +92,9 @@ class StatelessLSTM(LSTMGates):
         """The next c and h."""
         gates = self.upward(x.flatten(1))
         gates = gates if h is None else gates + self.lateral(h.flatten(1))
-        return lstm(gates.new_zeros(gates.shape[0], gates.shape[1] // 4) if c is None else c, gates)
+        if c is None:
+            return lstm_step(gates.new_zeros(gates.shape[0], gates.shape[1] // 4), gates)
+        return lstm(c, gates)
 
 
 class LSTM(LSTMGates):
