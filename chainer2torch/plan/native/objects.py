@@ -23,6 +23,7 @@ from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import alike, flows
 from chainer2torch.plan.native.calls import is_dict
+from chainer2torch.plan.native.use import Use
 from chainer2torch.plan.options import Options
 
 Answer = TypeVar("Answer")
@@ -31,32 +32,6 @@ Key: TypeAlias = int | tuple[str, int]
 _UNKNOWN_SITE = "made at a place that is not known"
 _UPDATER = "chainer.training.updaters.Updater"
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Use:
-    """One expression whose value is the object."""
-
-    node: ast.expr
-    inst: Inst
-    context: Context
-
-    @functools.cached_property
-    def parent(self) -> ast.AST:
-        """What the expression stands in."""
-        return self.context.source.parents[self.node]
-
-    @functools.cached_property
-    def member(self) -> str:
-        """The name in ``object.name``; "" where the object is used otherwise."""
-        parent = self.parent
-        return parent.attr if isinstance(parent, ast.Attribute) else ""
-
-    @functools.cached_property
-    def call(self) -> ast.Call | None:
-        """The call in ``object.name(...)``."""
-        outer = self.context.source.parents.get(self.parent)
-        return outer if self.member and isinstance(outer, ast.Call) and outer.func is self.parent else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_o
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
+    families,
     is_assigned,
     is_statement,
     model_of,
@@ -73,15 +74,7 @@ def run(context: Context) -> Decisions:
 
 
 def _families(objects: Objects) -> list[list[Inst]]:
-    """The native optimizers; those that share a ``setup`` (one of several is made) stand together."""
-    by_setup: dict[ast.Call, list[Inst]] = {}
-    for uses in objects.uses.values():
-        inst = uses[0].inst
-        if objects.concern(inst) is CONCERN and inst.site and not objects.reason(inst):
-            found = placement(objects, inst)
-            assert isinstance(found, Placement)
-            by_setup.setdefault(found.setup or found.maker, []).append(inst)
-    return list(by_setup.values())
+    return families(objects, CONCERN)
 
 
 class _Writer:

@@ -16,7 +16,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.escapes import asks_unknown
 from chainer2torch.plan.native.late_setups import is_late, runs_once
-from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS, Form, may_be_empty, unrefused
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -244,9 +244,22 @@ def is_statement(context: Context, setup: ast.Call) -> bool:
     )
 
 
+def families(objects: Objects, concern: Concern) -> list[list[Inst]]:
+    """The native optimizers; those that share a ``setup`` (one of several is made) stand together."""
+    by_setup: dict[ast.Call, list[Inst]] = {}
+    for uses in objects.uses.values():
+        inst = uses[0].inst
+        if objects.concern(inst) is concern and inst.site and not objects.reason(inst):
+            found = placement(objects, inst)
+            assert isinstance(found, Placement)
+            by_setup.setdefault(found.setup or found.maker, []).append(inst)
+    return list(by_setup.values())
+
+
 __all__ = [
     "Place",
     "Placement",
+    "families",
     "is_assigned",
     "is_statement",
     "model_of",
