@@ -38,3 +38,25 @@ def test_where_names_are_read_they_stay():
 
 def test_a_name_that_is_computed_stays():
     assert "y.name = " in _migrated("y.name = names.pop()", "return y").code
+
+
+HOOK = """
+
+class Decay(object):
+    call_for_each_param = True
+
+    def __call__(self, rule, param):
+        if param.name != 'b':
+            param.grad += param.data
+
+
+def walk(model):
+    return [p.name for p in model.params()]
+"""
+
+
+def test_names_of_parameters_are_no_matter_to_what_is_computed():
+    assert ".name = " not in migrate_source(HEAD + "    y.name = 'units'\n    return y\n" + HOOK).code
+    held = HEAD + "    w = model.l.W\n    w.name = 'special'\n    return y\n" + HOOK
+    code = migrate_source(held.replace("(x, names)", "(x, model)"), hints={"step.model": "chainer.Chain"}).code
+    assert ".name = 'special'" in code

@@ -40,9 +40,11 @@ def test_arguments_that_chainer_refuses_today(tmp_path):
 
 
 NAMES = """
+import chainer
 import numpy as np
 from chainer import FunctionSet, Variable, optimizers
 from chainer.functions.pooling.max_pooling_2d import max_pooling_2d
+from chainer.links.connection.n_step_rnn import argsort_list_descent
 import chainer.functions as F
 
 model = FunctionSet(conv=F.Convolution2D(2, 3, 3), out=F.Linear(3, 2))

@@ -8,6 +8,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import variable_names
+from chainer2torch.plan.questions.hook_parameters import rule_of_hook
 from chainer2torch.plan.questions.walks import simple, walked, walked_model
 from chainer2torch.rules.table import Row
 
@@ -33,7 +34,7 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         native = context.choices.style == "native"
         model = walked_model(context.source, node.value) if native else None
         template = row.cases[0].torch
-        rule = _rule_of_hook(context, node.value) if native else None
+        rule = rule_of_hook(context.source, node.value) if native else None
         if rule is not None:
             operands["rule"] = Operand(code=rule)
             template = "native.name_in_hook(rule, self)"
@@ -42,26 +43,6 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
             template = "native.parameter_name(model, self)"
         decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
-
-
-def _rule_of_hook(context: Context, param: ast.expr) -> str | None:
-    """In a hook that is called for each parameter, ``__call__(self, rule, param)``: what it calls the rule."""
-    method = context.source.enclosing(param, ast.FunctionDef)
-    if not isinstance(method, ast.FunctionDef) or not isinstance(param, ast.Name) or method.name != "__call__":
-        return None
-    cls = context.source.parents.get(method)
-    names = [argument.arg for argument in method.args.args]
-    if not isinstance(cls, ast.ClassDef) or len(names) != 3 or param.id != names[2]:
-        return None
-    for_each = any(
-        isinstance(s, ast.Assign)
-        and isinstance(t := s.targets[0], ast.Name)
-        and t.id == "call_for_each_param"
-        and isinstance(s.value, ast.Constant)
-        and s.value.value is True
-        for s in cls.body
-    )
-    return names[1] if for_each else None
 
 
 def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:

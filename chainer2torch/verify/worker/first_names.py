@@ -6,6 +6,8 @@ Source: function_set.py and optimizer.py of Chainer 1.24.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
@@ -16,7 +18,9 @@ import chainer.functions
 import chainer.links
 import numpy
 
-# where the names of modules that are gone can be had now
+# folders to which modules have moved since, under their own names
+_MOVED = ((".connection.", ".rnn."), (".activation.", ".rnn."))
+# where the public names of modules that are gone can be had now
 _NOW = {"chainer.functions.": chainer.functions, "chainer.links.": chainer.links, "chainer.function_set": chainer}
 
 
@@ -122,7 +126,16 @@ class _OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class _OldModule(types.ModuleType):
     def __getattr__(self, name):
         if not name.startswith("__"):
-            for start, public in _NOW.items():
-                if self.__name__.startswith(start) and hasattr(public, name):
-                    return getattr(public, name)
+            places = [public for start, public in _NOW.items() if self.__name__.startswith(start)]
+            for place in places + list(_moved(self.__name__)):
+                if hasattr(place, name):
+                    return getattr(place, name)
         raise AttributeError("module '{}' has no attribute '{}'".format(self.__name__, name))
+
+
+def _moved(name):
+    """The modules that have taken the place of one, for what was private there."""
+    for old, new in _MOVED:
+        if old in name:
+            with contextlib.suppress(ImportError):
+                yield importlib.import_module(name.replace(old, new))
