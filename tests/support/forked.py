@@ -66,7 +66,7 @@ def code(
 
 
 def _run_code(text: str, without: Sequence[str]) -> None:
-    for name in list(sys.modules):
+    for name in sys.modules.copy():
         if name.partition(".")[0] in without:
             del sys.modules[name]
     sys.path.insert(0, "")
@@ -96,7 +96,7 @@ def _work(work: Callable[[], object], cwd: Path | str, env: Mapping[str, str], s
 def _forget_other_programs() -> None:
     """A module that another test has imported from a folder of its own is not the one that is to be found here."""
     known = tuple(os.path.join(folder, "") for folder in (ROOT, sys.prefix, sys.base_prefix))
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # a list of it may collect garbage, which may import and forget
         file = vars(module).get("__file__")  # `getattr` would make modules that are lazy import what they stand for
         if name == "chainer_compat" or (file is not None and not os.path.abspath(file).startswith(known)):
             del sys.modules[name]

@@ -80,7 +80,7 @@ def old_functions():
 
     def find(name):
         if name[:1].isupper():
-            for path, module in list(sys.modules.items()):
+            for path, module in sys.modules.copy().items():
                 cls = getattr(module, name, None) if path.startswith("chainer.functions.") else None
                 if isinstance(cls, type) and issubclass(cls, chainer.FunctionNode):
                     return _maker(cls)

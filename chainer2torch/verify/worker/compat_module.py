@@ -54,7 +54,7 @@ def install(*folders: str) -> None:
 
 def _replace(long: Any, short: Any, name: str) -> None:
     """Has all rooms use a helper that takes the place of another one, as they do when they are vendored."""
-    for room in [room for path, room in sys.modules.items() if path.startswith("chainer2torch.compat.")]:
+    for room in [room for path, room in sys.modules.copy().items() if path.startswith("chainer2torch.compat.")]:
         if getattr(room, name, None) is long:
             setattr(room, name, short)
 

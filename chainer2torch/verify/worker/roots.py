@@ -47,7 +47,7 @@ class Roots:
             return False
         sys.path[:] = inner + [path for path in sys.path if path not in self.inner]
         self.inner = inner
-        for name in [name for name, found in list(sys.modules.items()) if self._lies_inside(found)]:
+        for name in [name for name, found in sys.modules.copy().items() if self._lies_inside(found)]:
             del sys.modules[name]
         self._open(module, start)
         return True

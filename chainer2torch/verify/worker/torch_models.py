@@ -144,7 +144,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
 
 def _initializers_take_any_dtype() -> None:
     """One that the program makes for float32 refuses the float64 of this pass, which is the comparison's own."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         base = getattr(module, "Initializer", None) if name.rpartition(".")[2] == "chainer_compat" else None
         if isinstance(base, type) and not isinstance(vars(base).get("dtype"), property):
             base.dtype = property(lambda self: None, lambda self, dtype: None)  # type: ignore[attr-defined]
