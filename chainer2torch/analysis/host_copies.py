@@ -15,6 +15,7 @@ from chainer2torch.analysis.source import Source
 KindOf = Callable[[ast.AST], Kind]
 # names for what a GPU is asked by: `args.gpu`, `use_cuda`, `device_id`, `xp`
 _GPU_WORDS = ("gpu", "cuda", "cupy", "device")
+_HOSTS = frozenset({"", "-1", "cpu", "native", "@native", "@numpy"})
 _COPIES = frozenset({"to_cpu", "asnumpy"})
 # `gpu >= 0`, and `gpu < 0` for none
 _BOUNDS = {True: {(ast.GtE, 0), (ast.Gt, -1)}, False: {(ast.Lt, 0), (ast.LtE, -1)}}
@@ -117,7 +118,7 @@ def _asks_for_gpu(test: ast.expr, truth: bool) -> bool:
     if (_MIRRORED.get(op), _number(left)) in _BOUNDS[truth]:
         return _names_gpu(right)
     if op in ((ast.IsNot, ast.NotEq) if truth else (ast.Is, ast.Eq)):  # `gpu is not None`, `xp is not np`
-        return (_names_gpu(left) or _is_module(left)) and not _names_gpu(right) and not _is_gpu_number(right)
+        return (_names_gpu(left) or _is_module(left)) and not _names_gpu(right) and not _names_one(right)
     if op in ((ast.Is, ast.Eq) if truth else (ast.IsNot, ast.NotEq)):  # `xp is cuda.cupy`
         return _is_module(left) and _names_gpu(right)
     return False
@@ -133,8 +134,10 @@ def _number(node: ast.expr) -> int | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 
-def _is_gpu_number(node: ast.expr) -> bool:
-    """Whether something is the number of one GPU: `gpu != 1` says nothing of the host."""
+def _names_one(node: ast.expr) -> bool:
+    """Whether a constant stands for one GPU: ``gpu != 1`` and ``device != 'cuda:0'`` say nothing of the host."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value not in _HOSTS
     number = _number(node)
     return number is not None and number >= 0
 

@@ -18,7 +18,7 @@ class Options:
     ids = (-1,)
 
 
-args, use_gpu = Options(), False
+args, use_gpu, device = Options(), False, 'cpu'
 x = chainer.Variable(np.arange(6, dtype=np.float32).reshape(2, 3))
 xp = cuda.get_array_module(x.array)
 y = F.relu(x - 2)
@@ -30,6 +30,7 @@ GUARDED = [
     "z = cuda.to_cpu(y.array) if use_gpu else y.array",
     "z = y.array if not use_gpu else cuda.to_cpu(y.array)",
     "z = y.array if xp is np else xp.asnumpy(y.array)",
+    "z = y.array\nif device != 'cpu':\n    z = cuda.to_cpu(z)",
     "if xp is not np and use_gpu:\n    z = chainer.backends.cuda.to_cpu(y.data)\nelse:\n    z = y.data",
 ]
 
@@ -53,6 +54,7 @@ def test_the_copy_is_made_in_both_cases(guarded):
         "if args.gpu >= 0 or args.save:\n    z = cuda.to_cpu(z)",
         "if args.gpu < 0:\n    z = cuda.to_cpu(z)",
         "if args.gpu != 1:\n    z = cuda.to_cpu(z)",
+        "if args.device != 'cuda:0':\n    z = cuda.to_cpu(z)",
         "if args.gpu >= 0:\n    z = cuda.to_cpu(z)\n    print(z)",
         "if args.gpu >= 0:\n    z = cuda.to_cpu(y.grad)",
         "if args.gpu >= 0:\n    w = cuda.to_cpu(z)",
