@@ -44,8 +44,10 @@ def name_in_hook(rule: Any, param: torch.Tensor) -> str:
 
     Source: chainer.Parameter.name.
     """
-    told = vars(param).get("_chainer_names")  # by an optimizer of Chainer's interface
-    return next(iter(told.values())) if told else parameter_name(rule.target, param)
+    told = set(vars(param).get("_chainer_names", {}).values())  # by an optimizer of Chainer's interface
+    if len(told) > 1:
+        raise AttributeError(f"several modules hold this parameter, as {sorted(told)}")
+    return told.pop() if told else parameter_name(rule.target, param)
 
 
 def children(module: nn.Module) -> Iterator[nn.Module]:

@@ -1,5 +1,9 @@
 """A hook that asks for a parameter's name: in the native style the optimizer, which it is given as its rule, tells."""
 
+import pytest
+import torch
+
+from chainer2torch.native import links
 from tests.support import native_programs
 
 SOURCE = """
@@ -54,3 +58,13 @@ def test_an_optimizer_of_chainers_interface_has_told():
 def test_the_hook_knows_biases():
     code = native_programs.check(SOURCE, head=native_programs.HEAD.split("class ")[0])
     assert "compat.name_in_hook(rule, param)" in code and "TODO" not in code
+
+
+def test_a_parameter_of_two_names_has_none():
+    """A tied weight that an optimizer of Chainer's interface knows under two names: none is taken for the other."""
+    param = torch.nn.Parameter(torch.zeros(2))
+    param._chainer_names = {1: "W", 2: "b"}
+    with pytest.raises(AttributeError, match="several modules"):
+        links.name_in_hook(None, param)
+    param._chainer_names = {1: "W", 2: "W"}
+    assert links.name_in_hook(None, param) == "W"
