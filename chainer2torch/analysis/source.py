@@ -176,6 +176,12 @@ class Source:
         start, end = self.span(node)
         return self.text[start:end]
 
+    def block(self, statement: ast.AST) -> list[ast.AST]:
+        """The statements among which one stands, itself included: a body, an ``else`` or a ``finally``."""
+        parent = self.parents.get(statement)
+        blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
+        return next((block for block in blocks if isinstance(block, list) and statement in block), [])
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """The parents of a node, innermost first."""
         while node in self.parents:

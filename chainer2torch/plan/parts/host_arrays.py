@@ -305,14 +305,7 @@ def _reaching(context: Context, node: ast.Name) -> list[ast.expr]:
         value.lineno
         for value in made
         if value.lineno < node.lineno
-        and any(id(other) in around for other in _block(context, context.source.parents[value]))
+        and any(id(other) in around for other in context.source.block(context.source.parents[value]))
     ]
     first = max(always, default=None)
     return made if first is None else [value for value in made if first <= value.lineno < node.lineno]
-
-
-def _block(context: Context, statement: ast.AST) -> list[ast.AST]:
-    """The statements among which one stands."""
-    parent = context.source.parents.get(statement)
-    blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-    return next((block for block in blocks if isinstance(block, list) and statement in block), [])

@@ -93,9 +93,7 @@ def idle(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> Non
 
 def has_others(context: Context, statement: ast.stmt) -> bool:
     """Whether a block has other statements than this one."""
-    parent = context.source.parents.get(statement)
-    blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
-    return any(isinstance(block, list) and statement in block and len(block) > 1 for block in blocks)
+    return len(context.source.block(statement)) > 1
 
 
 def _form(context: Context, call: ast.Call, row: Row) -> str | None:

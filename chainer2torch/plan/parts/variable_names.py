@@ -29,13 +29,13 @@ def dropped(context: Context, decisions: Decisions, node: ast.Attribute, row: Ro
             if any(isinstance(kind, Tensor) or kind == UNKNOWN for kind in options(context.analysis.kind(other.value))):
                 return False
     start = context.source.start(statement)
-    stay = [s for s in _block(context, statement) if not _is_name_of_variable(context, s)]
+    stay = [s for s in context.source.block(statement) if not _is_name_of_variable(context, s)]
     decisions.edit(statement, Remove(start) if stay else ReplaceStatement(start, "pass\n", {}))
     decisions.mark(node, row, row.name, row.state)
     return True
 
 
-def _is_name_of_variable(context: Context, statement: ast.stmt) -> bool:
+def _is_name_of_variable(context: Context, statement: ast.AST) -> bool:
     return (
         isinstance(statement, ast.Assign)
         and len(statement.targets) == 1
@@ -77,13 +77,6 @@ def _computes(context: Context, value: ast.expr) -> bool:
 def _is_of_parameter(context: Context, value: ast.expr) -> bool:
     """Whether something is a parameter for sure, of a hook or of a walk over a model."""
     return rule_of_hook(context.source, value) is not None or bool(walked(context.source, value))
-
-
-def _block(context: Context, statement: ast.stmt) -> list[ast.stmt]:
-    """The statements of the block that holds this one."""
-    parent = context.source.parents[statement]
-    blocks = (getattr(parent, field, None) for field in ("body", "orelse", "finalbody"))
-    return next((block for block in blocks if isinstance(block, list) and statement in block), [statement])
 
 
 __all__ = ["dropped"]

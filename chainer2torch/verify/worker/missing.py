@@ -15,7 +15,7 @@ import traceback
 import types
 
 # bars around what a script goes through: without them it is gone through as it is
-_BARS = frozenset({"progressbar", "progressbar2", "tqdm"})
+_BARS = frozenset({"progressbar", "tqdm"})
 
 # what is compared itself
 _NEVER = frozenset({"chainer", "chainermn", "chainerx", "chainer_compat", "numpy", "torch"})
