@@ -3,17 +3,22 @@
     python docs/protocols.py
 
 A helper's method overrides one of a class of torch, ppe, Ignite or the standard library: the library calls it, though
-no text names it.
+no text names it. Or its class is no subclass and stands in the place of a class of ppe that has the same name, as a
+trigger does: a module of ppe other than the class's own then names the method.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+
+import pytorch_pfn_extras.training
 
 import chainer2torch.compat
 import chainer2torch.native
@@ -40,7 +45,39 @@ def overridden() -> dict[str, list[str]]:
             for owner in ours:
                 names = {name for name, value in vars(owner).items() if name in theirs and _is_ours(owner, name, value)}
                 found.setdefault(owner.__name__, set()).update(names)
+            if cls.__module__.startswith("chainer2torch.") and cls.__name__ in _replaced():
+                wanted = _replaced()[cls.__name__]
+                for owner in ours:
+                    found[owner.__name__].update(
+                        wanted & {name for name, value in vars(owner).items() if callable(value)}
+                    )
     return {name: sorted(names) for name, names in sorted(found.items()) if names}
+
+
+@functools.lru_cache(maxsize=1)
+def _replaced() -> dict[str, frozenset[str]]:
+    """The classes of ppe's training, each with the methods of it that other modules of ppe name."""
+    package = pytorch_pfn_extras.training
+    modules = [
+        importlib.import_module(found.name)
+        for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=lambda _: None)
+        if not found.name.endswith("_notebook")  # they need IPython
+    ]
+    named = {module.__name__: _attributes(module) for module in modules}
+    classes: dict[str, frozenset[str]] = {}
+    for module in modules:
+        elsewhere = frozenset[str]().union(*(names for home, names in named.items() if home != module.__name__))
+        for name, cls in inspect.getmembers(module, inspect.isclass):
+            if cls.__module__ == module.__name__:
+                methods = {method for owner in cls.__mro__[:-1] for method in vars(owner) if not method.startswith("_")}
+                classes[name] = elsewhere & methods
+    return classes
+
+
+def _attributes(module: ModuleType) -> frozenset[str]:
+    return frozenset(
+        node.attr for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Attribute)
+    )
 
 
 def _is_ours(owner: type, name: str, value: object) -> bool:

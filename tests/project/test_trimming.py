@@ -14,6 +14,7 @@ from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.said import words
 from chainer2torch.vendor.said_in_array_modules import DRAWN_AS, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN
 
+ROOT = Path(__file__).resolve().parents[2]
 ROOM = '''
 """A room."""
 
@@ -121,6 +122,33 @@ def test_the_protocols_are_those_of_the_installed_libraries() -> None:
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     target, _, text = done.stdout.partition("\n")
     assert Path(target).read_text(encoding="utf-8") == text, "run docs/protocols.py"
+
+
+def test_a_bar_of_ppe_draws_itself_under_a_trigger_that_is_ours(tmp_path: Path) -> None:
+    """No text names the method that the bar asks the trigger for, which is no subclass of ppe's."""
+    source = """
+import sys
+import chainer
+import numpy as np
+from chainer import training
+from chainer.training import extensions
+
+model = chainer.links.Classifier(chainer.links.Linear(1, 2))
+optimizer = chainer.optimizers.SGD()
+optimizer.setup(model)
+data = chainer.datasets.TupleDataset(np.eye(4, 1, dtype=np.float32), np.array([0, 1, 0, 1], dtype=np.int32))
+iterator = chainer.iterators.SerialIterator(data, 2)
+trainer = training.Trainer(training.StandardUpdater(iterator, optimizer), (2, 'epoch'), out=sys.argv[1])
+trainer.extend(extensions.ProgressBar(update_interval=1))
+trainer.run()
+"""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text(source)
+    command = [sys.executable, "-m", "chainer2torch", "migrate", "src", "-o", "out", "--style", "faithful", "-q"]
+    subprocess.run(command, cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run([sys.executable, "train.py", "r"], cwd=tmp_path / "out", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "this epoch [" in done.stdout
 
 
 def test_a_renamed_helper_leaves_parameters_and_variables_of_its_name_alone():
