@@ -387,6 +387,8 @@ class Expressions(Interpreter):
             if self.rules.is_subclass(owner, "chainer.Link") and not name.startswith("__"):
                 self.reads(receiver.site, name)
                 return UNKNOWN  # most likely a child or a value that somebody has put there
+            if owner.startswith("chainer.") and not name.startswith("__"):
+                return UNKNOWN  # the object is of a class that derives from Chainer's: ``trainer.updater.gen``
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)

@@ -3,6 +3,7 @@
 import pytest
 
 from chainer2torch.engine import migrate_sources
+from chainer2torch.rules.table import load_rules
 
 HEAD = "import chainer\nfrom chainer import training\nimport chainer.links as L\n\n\n"
 UPDATER = HEAD + "class GANUpdater(training.StandardUpdater):\n    def sample(self):\n        return 1\n"
@@ -84,3 +85,18 @@ def test_a_part_that_is_known_as_a_link_may_have_its_own_way():
     assert "link.zero_grad()" not in code and "cleargrads" in code
     other = text.replace("def cleargrads", "def clear_it")
     assert "link.zero_grad()" in migrate_sources({"net.py": other})["net.py"].code
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_an_attribute_of_an_updater_in_another_file_may_be_a_link(style):
+    """``gen`` is no member of Chainer's updater: its own members are those of an unknown value, and none is left."""
+    updater = HEAD + (
+        "class Updater(training.StandardUpdater):\n    def __init__(self, *args, **kwargs):\n"
+        "        self.gen, self.dis = kwargs.pop('models')\n        super().__init__(*args, **kwargs)\n"
+    )
+    show = HEAD + (
+        "@training.make_extension(trigger=(1, 'epoch'))\ndef show(trainer):\n    gen = trainer.updater.gen\n"
+        "    xp = gen.xp\n    gen.cleargrads()\n    return gen(xp.asarray(gen.sample(3)))\n"
+    )
+    code = migrate_sources({"updater.py": updater, "show.py": show}, rules=load_rules(style=style))["show.py"].code
+    assert "gen.xp" not in code and "cleargrads()" not in code.replace("compat.cleargrads", "")
