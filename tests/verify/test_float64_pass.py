@@ -27,6 +27,34 @@ def test_chainer_promotes_a_mixture_and_nothing_else():
         assert chainer_double._promoted(inputs) is inputs
 
 
+def test_a_variable_of_the_scripts_is_made_in_float64(monkeypatch):
+    """A batch that is divided before the first link was rounded on one side only: a difference of meaning, it said."""
+    monkeypatch.setattr(chainer.Variable, "__init__", chainer.Variable.__init__)
+    chainer_double._variables_in_float64()
+    single = np.ones(3, "f")
+    made = [chainer.Variable(single), chainer.as_variable(single), chainer.Variable(np.zeros(3, "i"))]
+    assert [x.dtype for x in made] == [np.float64, np.float64, np.int32]
+    assert F.cast(made[0], "f").dtype == np.float32  # as the script asks for
+    assert chainer.Parameter(single).dtype == np.float32  # the first values of weights are another matter
+
+
+def test_a_tensor_of_the_scripts_arrays_is_made_in_float64():
+    """All but what has its dtype from the script."""
+    code = (
+        "import numpy as np, torch\n"
+        "from chainer2torch.verify.worker import torch_double\n"
+        "torch_double.install()\n"
+        "a = np.ones(3, 'f')\n"
+        "made = [torch.as_tensor(a), torch.from_numpy(a), torch.as_tensor(a, dtype=torch.float32)]\n"
+        "made += [torch.as_tensor(made[2]), torch.as_tensor(np.ones(3, 'i'))]\n"
+        "print(*[x.dtype for x in made])\n"
+    )
+    environment = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
+    expected = "torch.float64 torch.float64 torch.float32 torch.float32 torch.int32"
+    assert done.stdout.strip() == expected, done.stderr
+
+
 def test_chainers_data_sets_are_scaled_in_float32(monkeypatch, tmp_path):
     synthetic_data.write_cifar(tmp_path, 10, 4, 2)
     monkeypatch.setattr(chainer.dataset.download, "_dataset_root", str(tmp_path))

@@ -17,7 +17,7 @@ from . import chainer_legacy
 
 
 def install():
-    """Makes float64 the dtype of new parameters, and casts float32 batches and the float32 inputs of links."""
+    """Makes float64 the dtype of new parameters, and casts float32 batches, Variables and the inputs of links."""
     defaults = chainer_legacy.Defaults()
     defaults.dtype = numpy.dtype(numpy.float64)
     defaults.install()
@@ -29,6 +29,8 @@ def install():
         return double(concat(*args, **kwargs))
 
     convert._concat_arrays = concat_arrays
+
+    _variables_in_float64()
 
     def wrap(call):
         def double_call(self, *args, **kwargs):
@@ -44,6 +46,18 @@ def install():
             return apply(self, _promoted(inputs))
 
         chainer.FunctionNode.apply = apply_promoted
+
+
+def _variables_in_float64():
+    """Casts where the script makes a Variable, as the other side where it makes a tensor: a division is rounded."""
+    made = chainer.Variable.__init__
+
+    def variable_of_double(self, data=None, *args, **kwargs):
+        caller = sys._getframe(1)
+        inside = caller.f_globals.get("__name__", "").startswith("chainer.") and caller.f_code.co_name != "as_variable"
+        made(self, data if inside or type(self) is not chainer.Variable else double(data), *args, **kwargs)
+
+    chainer.Variable.__init__ = variable_of_double
 
 
 def _data_sets_in_float32():

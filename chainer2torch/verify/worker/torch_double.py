@@ -11,7 +11,16 @@ def install() -> None:
     """Makes float64 the dtype of new parameters, and casts tensors made from float32 arrays and modules' inputs."""
     torch.set_default_dtype(torch.float64)
     from_numpy = torch.from_numpy
+    as_tensor = torch.as_tensor
     torch.from_numpy = lambda array: double(from_numpy(array))  # type: ignore[assignment]
+
+    def as_double(data: Any, *args: Any, **kwargs: Any) -> Any:
+        # a dtype that the program asks for stays: the other side has it as an array
+        chosen = kwargs.get("dtype", args[0] if args else None) is not None
+        made = as_tensor(data, *args, **kwargs)
+        return made if chosen or isinstance(data, torch.Tensor) else double(made)
+
+    torch.as_tensor = as_double
     torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: double(args))
     _promote_in_checks()
 
