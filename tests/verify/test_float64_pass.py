@@ -71,6 +71,7 @@ def test_chainers_data_sets_are_scaled_in_float32(monkeypatch, tmp_path):
 def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
     (tmp_path / "chainer_compat.py").write_text(
         (HERE / "chainer2torch" / "compat" / "functions" / "checks.py").read_text()
+        + "\n\ndef _image_dtype(dtype):\n    return dtype or 'the default'\n"
     )
     (tmp_path / "run.py").write_text(
         "import torch\n"
@@ -84,6 +85,7 @@ def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
         "        chainer_compat._check_same('f', one, wrong)\n"
         "    except error as found:\n"
         "        print(type(found).__name__)\n"
+        "print(chainer_compat._image_dtype(None), chainer_compat._image_dtype('float16'))\n"
     )
     done = subprocess.run(
         [sys.executable, "run.py"],
@@ -93,7 +95,7 @@ def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
         timeout=120,
         env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"},
     )
-    assert done.stdout.split() == ["ValueError", "TypeError"], done.stderr
+    assert done.stdout.split() == ["ValueError", "TypeError", "float32", "float16"], done.stderr
 
 
 NET = """

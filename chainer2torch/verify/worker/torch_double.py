@@ -22,21 +22,28 @@ def install() -> None:
 
     torch.as_tensor = as_double
     torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: double(args))
-    _promote_in_checks()
+    _change_helpers()
 
 
-def _promote_in_checks() -> None:
+def _change_helpers() -> None:
     """Where a float32 tensor of the script's meets float64, the project's helpers promote it as PyTorch does.
 
-    Without this pass they would have one dtype: the helpers refuse a mixture, as Chainer does.
+    Without this pass they would have one dtype: the helpers refuse a mixture, as Chainer does. And images of data sets
+    are scaled in float32, not in the default dtype, as on the other side.
     """
     execute = importlib.machinery.SourceFileLoader.exec_module
 
     def exec_module(self: importlib.machinery.SourceFileLoader, module: types.ModuleType) -> None:
         execute(self, module)
+        if module.__name__.rpartition(".")[2] != "chainer_compat":
+            return
         check = getattr(module, "_check_same", None)
-        if check is not None and module.__name__.rpartition(".")[2] == "chainer_compat":
+        if check is not None:
             setattr(module, "_check_same", lambda name, *tensors: check(name, *double(tensors)))  # noqa: B010
+        of_images = getattr(module, "_image_dtype", None)
+        if of_images is not None:
+            scaled_in = lambda dtype: of_images("float32" if dtype is None else dtype)  # noqa: E731
+            setattr(module, "_image_dtype", scaled_in)  # noqa: B010
 
     importlib.machinery.SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign, assignment]
 
