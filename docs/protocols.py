@@ -45,12 +45,9 @@ def overridden() -> dict[str, list[str]]:
             for owner in ours:
                 names = {name for name, value in vars(owner).items() if name in theirs and _is_ours(owner, name, value)}
                 found.setdefault(owner.__name__, set()).update(names)
-            if cls.__module__.startswith("chainer2torch.") and cls.__name__ in _replaced():
-                wanted = _replaced()[cls.__name__]
+            if cls in ours:
                 for owner in ours:
-                    found[owner.__name__].update(
-                        wanted & {name for name, value in vars(owner).items() if callable(value)}
-                    )
+                    found[owner.__name__] |= _replaced().get(cls.__name__, frozenset()) & vars(owner).keys()
     return {name: sorted(names) for name, names in sorted(found.items()) if names}
 
 

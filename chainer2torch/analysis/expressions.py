@@ -384,11 +384,10 @@ class Expressions(Interpreter):
             return made[name]
         row = self.rules.member(owner, name)
         if row is None:
-            if self.rules.is_subclass(owner, "chainer.Link") and not name.startswith("__"):
+            of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
+            if of_chainer and not name.startswith("__"):
                 self.reads(receiver.site, name)
-                return UNKNOWN  # most likely a child or a value that somebody has put there
-            if owner.startswith("chainer.") and not name.startswith("__"):
-                return UNKNOWN  # the object is of a class that derives from Chainer's: ``trainer.updater.gen``
+                return UNKNOWN  # somebody has put it there, or a class that derives from this one: ``updater.gen``
             return Method(receiver, name) if receiver.cls == owner else UNKNOWN
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)

@@ -39,19 +39,19 @@ def test_a_variable_of_the_scripts_is_made_in_float64(monkeypatch):
 
 
 def test_a_tensor_of_the_scripts_arrays_is_made_in_float64():
-    """All but what has its dtype from the script."""
+    """With a dtype of the script's, too, as its Variables are; what is a tensor already stays as it is."""
     code = (
         "import numpy as np, torch\n"
         "from chainer2torch.verify.worker import torch_double\n"
         "torch_double.install()\n"
         "a = np.ones(3, 'f')\n"
         "made = [torch.as_tensor(a), torch.from_numpy(a), torch.as_tensor(a, dtype=torch.float32)]\n"
-        "made += [torch.as_tensor(made[2]), torch.as_tensor(np.ones(3, 'i'))]\n"
+        "made += [torch.as_tensor(made[2].float()), torch.as_tensor(np.ones(3, 'i'))]\n"
         "print(*[x.dtype for x in made])\n"
     )
     environment = {"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
-    expected = "torch.float64 torch.float64 torch.float32 torch.float32 torch.int32"
+    expected = "torch.float64 torch.float64 torch.float64 torch.float32 torch.int32"
     assert done.stdout.strip() == expected, done.stderr
 
 
