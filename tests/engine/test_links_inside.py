@@ -53,7 +53,7 @@ def test_of_what_is_not_known_only_beside_links():
         ("np.copyto(w, net)", "np.copyto(w, net)"),
         (
             "w = net.l.W.data[:, ::-1]",
-            "w = compat.index_any(compat.link_attribute(net.l, 'W').data, (slice(None, None, None), slice(None, None, -1)))",  # noqa: E501
+            "w = compat.reversed_along(compat.link_attribute(net.l, 'W').data, 1)",
         ),
     ],
 )

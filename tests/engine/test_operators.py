@@ -121,14 +121,80 @@ def test_reversed_values_of_unknown_kind_in_a_link():
 def load(x):
     return x[::-1]
 """)
-    assert "[compat.index_any(x, slice(None, None, -1)) for x in xs]" in result.code
+    assert "[compat.reversed_along(x) for x in xs]" in result.code
     assert "compat.index_any(xs[0], (slice(None, None, None), slice(1, None, -2)))" in result.code
     assert "    return x[::-1]" in result.code
 
 
+@pytest.mark.parametrize(
+    ("index", "code"),
+    [
+        ("[:, ::-1]", "reversed_along(xs[0], 1)"),
+        ("[np.newaxis, None, :, ::-1]", "reversed_along(xs[0], 1)[None, None]"),
+        ("[..., ::-1, :]", "reversed_along(xs[0], -2)"),
+        ("[::-1, ...]", "reversed_along(xs[0])"),
+        ("[:, None, ::-1]", "index_any(xs[0], "),
+        ("[1, ::-1]", "index_any(xs[0], "),
+    ],
+)
+def test_one_axis_is_reversed(index, code):
+    emitted = migrated(f"""class Net(chainer.Chain):
+    def forward(self, xs):
+        return [x[::-1] for x in xs], xs[0]{index}
+""").code
+    assert f"], compat.{code}" in emitted
+
+
+@pytest.mark.parametrize(
+    ("index", "code"),
+    [
+        ("[None, :, ::-1]", "torch.flip(x, (1,))[None]"),
+        ("[..., ::-1]", "torch.flip(x, (-1,))"),
+        ("[Ellipsis, ::-1, :]", "torch.flip(x, (-2,))"),
+    ],
+)
+def test_one_axis_of_a_tensor_is_reversed(index, code):
+    source = f"""def f(x):
+    x = F.relu(x)
+    return x{index}
+"""
+    emitted = migrated(source).code
+    assert f"return {code}" in emitted
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    got = eval(code, {"torch": torch, "x": x})
+    assert np.array_equal(got.numpy(), eval(f"x{index}", {"x": x.numpy(), "Ellipsis": ..., "np": np}))
+
+
+@pytest.mark.parametrize(
+    ("index", "code"),
+    [
+        ("[..., size.height - 1, 0]", "x[..., size.height - 1, 0]"),
+        ("(slice(0, n),)", "x[0:n]"),
+        ("[0, Ellipsis, size.height - 1]", "compat.get_item(x, [0, Ellipsis, size.height - 1])"),
+        ("[..., size]", "compat.get_item(x, [..., size])"),
+        ("[1, 2]", "compat.get_item(x, [1, 2])"),
+        ("slice(None, None, n)", "compat.get_item(x, slice(None, None, n))"),
+    ],
+)
+def test_an_index_is_written_between_brackets_where_both_read_it_alike(index, code):
+    emitted = migrated(f"""def f(x, size, n):
+    x = F.relu(x)
+    return F.get_item(x, {index})
+""").code
+    assert f"return {code}\n" in emitted
+
+
 @pytest.mark.parametrize("value", [[1, 2, 3], (1, 2, 3), "abc", np.arange(3), torch.arange(3)])
 def test_anything_is_reversed(value):
-    assert list(compat.index_any(value, slice(None, None, -1))) == list(value)[::-1]
+    assert list(compat.reversed_along(value)) == list(compat.index_any(value, slice(None, None, -1)))
+    assert list(compat.reversed_along(value)) == list(value)[::-1]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -3])
+def test_arrays_and_tensors_are_reversed_along_an_axis(axis):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    assert np.array_equal(compat.reversed_along(x, axis), np.flip(x, axis))
+    assert np.array_equal(compat.reversed_along(torch.from_numpy(x), axis).numpy(), np.flip(x, axis))
 
 
 def test_the_users_converter_feeds_the_model():

@@ -297,6 +297,19 @@ def variable_transpose(x: torch.Tensor, *axes: Any) -> torch.Tensor:
     return x.permute(tuple(order or reversed(range(x.dim()))))
 
 
+def reversed_along(x: Any, axis: int = 0) -> Any:
+    """``x[::-1]``, or the same along another axis; a tensor is copied, since PyTorch has no negative strides.
+
+    Args:
+        x: a tensor or an array of any rank; along axis 0 also a list, a tuple or a string.
+        axis: a negative one counts from the end.
+    Source: numpy.flip.
+    """
+    if isinstance(x, torch.Tensor):
+        return x.flip(axis)
+    return x[::-1] if axis == 0 else np.flip(x, axis)
+
+
 def index_any(x: Any, slices: Any) -> Any:
     """``x[slices]`` with NumPy's meaning for a tensor (see :func:`get_item`), plainly for anything else.
 

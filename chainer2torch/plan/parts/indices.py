@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TypeGuard
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Lst, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
+from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.rules.table import Row
 
 _CODE = "C2T320"
 _WRITING = frozenset({"fill", "sort"})  # methods that change an array in place
@@ -29,7 +33,11 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         operands = {"x": context.operand(node.value)}
         indices = [_index(context, p, operands) for p in parts]
         index = indices[0] if len(parts) == 1 else f"({', '.join(indices)})"
-        decisions.replace(node, f"compat.index_any(x, {index})", operands)
+        template = f"compat.index_any(x, {index})"
+        if turned := _turned(context, parts):
+            axis, front = turned
+            template = f"compat.reversed_along(x, {axis}){front}" if axis else f"compat.reversed_along(x){front}"
+        decisions.replace(node, template, operands)
         _mark_read(context, decisions, node)
         return
     if not all(isinstance(k, Tensor) for k in kinds):
@@ -50,12 +58,104 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     if len(plain) == len(parts) and all(p.step is None or ast.unparse(p.step) == "-1" for p in plain):
         axes = tuple(i for i, p in enumerate(plain) if p.step is not None)
         decisions.replace(node, f"torch.flip(x, {axes})", {"x": context.operand(node.value)})
+    elif turned := _turned(context, parts):
+        axis, front = turned
+        decisions.replace(node, f"torch.flip(x, ({axis},)){front}", {"x": context.operand(node.value)})
     else:
         operands = {"x": context.operand(node.value)}
         index = ", ".join(_index(context, p, operands) for p in parts)
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def get_item(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``F.get_item(x, (..., 0, slice(1, 3)))``: ``x[..., 0, 1:3]``, where NumPy and PyTorch read the index alike."""
+    call = context.source.parents.get(node)
+    assert isinstance(node, (ast.Name, ast.Attribute))
+    if not isinstance(call, ast.Call) or call.func is not node:
+        emit_value(context, decisions, node, row)
+        return
+    given = dict(zip(("x", "slices"), call.args)) | {str(k.arg): k.value for k in call.keywords}
+    index = given["slices"] if given.keys() == {"x", "slices"} and len(call.args) + len(call.keywords) == 2 else None
+    listed = index.elts if isinstance(index, (ast.Tuple, ast.List)) else [index] if index is not None else []
+    operands: dict[str, Operand] = {}
+    parts = [_plain_part(context, part, operands) for part in listed]
+    whole = isinstance(index, ast.List) and all(scalar_type(context.kind(part)) == "int" for part in listed)
+    axes = [i for i, part in enumerate(parts) if part is not None and not _keeps_axis(part)]
+    # integers that stand apart: with an array among them NumPy would move axes
+    apart = any(_counts(context, part) for part in listed) and len(axes) <= axes[-1] - axes[0]
+    tuples = isinstance(index, ast.Tuple) or len(axes) < len(parts)
+    if not parts or None in parts or whole or apart or not tuples:
+        emit_call(context, decisions, call, row, node)
+        return
+    decisions.replace(call, f"x[{', '.join(map(str, parts))}]", {"x": context.operand(given["x"]), **operands})
+    decisions.use(node)
+    decisions.mark(node, row, row.name, row.state)
+
+
+def _keeps_axis(part: str) -> bool:
+    return part in ("...", "None") or ":" in part
+
+
+def _plain_part(context: Context, part: ast.expr, operands: dict[str, Operand]) -> str | None:
+    """A part of an index as it stands between brackets; None if it may be an array, or counts backwards."""
+    if _is_ellipsis(context, part) or _is_new_axis(context, part):
+        return "..." if _is_ellipsis(context, part) else "None"
+    if isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.slice"):
+        ends = part.args
+        step = ends[2] if len(ends) == 3 else None
+        forward = step is None or isinstance(step, ast.Constant) and (step.value is None or type(step.value) is int)
+        if part.keywords or not 1 <= len(ends) <= 3 or not forward or any(isinstance(e, ast.Starred) for e in ends):
+            return None
+        first, last = (None, ends[0]) if len(ends) == 1 else ends[:2]
+        texts = [_end(context, first, operands), _end(context, last, operands)]
+        return ":".join([*texts, *([_end(context, step, operands)] if step is not None else [])])
+    if scalar_type(context.kind(part)) == "int" or _counts(context, part):
+        return _index(context, part, operands)
+    return None
+
+
+def _counts(context: Context, part: ast.expr) -> bool:
+    """``size.height - 1``: a position, as far as one can tell. (An array of integers would mean the same in torch.)"""
+    if not isinstance(part, ast.BinOp) or not isinstance(part.op, (ast.Add, ast.Sub)):
+        return False
+    return context.kind(part) == UNKNOWN and isinstance(part.right, ast.Constant) and type(part.right.value) is int
+
+
+def _end(context: Context, end: ast.expr | None, operands: dict[str, Operand]) -> str:
+    if end is None or isinstance(end, ast.Constant) and end.value is None:
+        return ""
+    return _index(context, end, operands)
+
+
+def _turned(context: Context, parts: Sequence[ast.expr]) -> tuple[int, str] | None:
+    """Of an index such as ``[None, :, ::-1]``: the axis that is turned, and the new axes in front as an index."""
+    new = [_is_new_axis(context, part) for part in parts]
+    first = new.index(False)
+    axes = [i for i, p in enumerate(parts) if isinstance(p, ast.Slice) and p.step is not None]
+    if any(new[first:]) or len(axes) != 1:
+        return None
+    for i, part in enumerate(parts[first:], first):
+        full = isinstance(part, ast.Slice) and part.lower is None and part.upper is None
+        if i in axes:
+            if not full or ast.unparse(parts[i]) != "::-1":
+                return None
+        elif not full and not _is_ellipsis(context, part):
+            return None
+    behind = any(_is_ellipsis(context, part) for part in parts[first : axes[0]])
+    axis = axes[0] - len(parts) if behind else axes[0] - first
+    front = "[" + ", ".join(["None"] * first) + "]" if first else ""
+    return axis, front
+
+
+def _is_ellipsis(context: Context, part: ast.expr) -> bool:
+    named = isinstance(part, ast.Name) and part.id == "Ellipsis" and not isinstance(context.kind(part), Tensor)
+    return named or isinstance(part, ast.Constant) and part.value is ...
+
+
+def _is_new_axis(context: Context, part: ast.expr) -> bool:
+    return context.kind(part) in (NONE, Ref("numpy.newaxis"))
 
 
 def _mark_read(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
