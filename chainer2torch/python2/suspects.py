@@ -13,6 +13,7 @@ _SUSPECT = re.compile(
     r"|\b[uU][rR]['\"]|\bprint[ \t]+['\"\w]|\blambda[ \t]*\(|\bdef\b[^\n]*\([^\n)]*\(",
     re.MULTILINE,
 )
+_CHEVRON = re.compile(r"\bprint[ \t]*>>")
 _TAB, _BLANK = re.compile(r"^ *\t", re.MULTILINE), re.compile(r"^ ", re.MULTILINE)
 _TEXT = (_SUSPECT, _TAB, _BLANK)
 _BYTES = tuple(re.compile(pattern.pattern.encode(), re.MULTILINE) for pattern in _TEXT)
@@ -33,8 +34,25 @@ def is_python2(raw: bytes) -> bool:
 
 
 def parses(text: str) -> bool:
-    """Whether Python 3 parses a text."""
-    return not isinstance(syntax_error(text), SyntaxError)
+    """Whether Python 3 parses a text, and reads it as Python 2 does: ``print >> file, text`` is a TypeError in 3."""
+    error = syntax_error(text)
+    if error is not None:
+        return not isinstance(error, SyntaxError)
+    return not (_CHEVRON.search(text) and _prints_to_a_file(text))
+
+
+def _prints_to_a_file(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        statements = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
+    heads = [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in statements]
+    return any(
+        isinstance(head, ast.BinOp)
+        and isinstance(head.op, ast.RShift)
+        and isinstance(head.left, ast.Name)
+        and head.left.id == "print"
+        for head in heads
+    )
 
 
 def syntax_error(text: str) -> Exception | None:

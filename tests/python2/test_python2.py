@@ -245,6 +245,22 @@ def test_imports_beside_the_file_only_in_packages():
         assert "import net\nfrom net import A\n" in found.text
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("print >> sys.stderr, 'a', 1", "print('a', 1, file=sys.stderr)"),
+        ("print >>out", "print(file=out)"),
+        ("print >> 1 if out else 2", None),
+        ("x = print >> out", None),
+        ("# print >> out, 1", None),
+    ],
+)
+def test_a_print_to_a_file_that_python_3_takes_for_an_expression(line, code):
+    files = {"a.py": f"import sys, chainer\nout = sys.stdout\n{line}\n"}
+    found = python2.modernised(files, engine.facts)
+    assert [modern.text.splitlines()[2] for modern in found.values()] == ([code] if code else [])
+
+
 # -- files that Python 3 parses ------------------------------------------------------------------------------------
 
 
