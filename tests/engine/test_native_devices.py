@@ -522,6 +522,29 @@ else:
 """,
     ),
 ]
+IMPORTED_AND_TOLD = """\
+try:
+    gpu = True
+    import cupy as xp
+except ImportError:
+    import numpy as xp
+    print('no GPU')
+    gpu = False
+"""
+BY_IMPORT.append(
+    (
+        IMPORTED_AND_TOLD,
+        """\
+if torch.cuda.is_available():
+    gpu = True
+    xp = compat.array_module('cuda')
+else:
+    xp = compat.array_module('cpu')
+    print('no GPU')
+    gpu = False
+""",
+    )
+)
 FOUND_OUT = """\
 import chainer.functions as F
 def f(x):
@@ -551,6 +574,46 @@ def test_what_a_failed_import_of_cupy_finds_out_is_asked_of_torch() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "if gpu:\n    import cupy as xp\nelse:\n    import numpy as xp\n",
+            "if gpu:\n    xp = compat.array_module('cuda')\nelse:\n    xp = compat.array_module('cpu')\n",
+        ),
+        (
+            "import numpy as xp\nif gpu:\n    import cupy as xp\n",
+            "xp = compat.array_module('cpu')\nif gpu:\n    xp = compat.array_module('cuda')\n",
+        ),
+        (
+            "try:\n    import cupy as xp\n    xp.zeros(3)\nexcept Exception as e:\n    import numpy as xp\n",
+            "try:\n    if not torch.cuda.is_available():\n        raise ImportError('no GPU')\n"
+            "    xp = compat.array_module('cuda')\n",
+        ),
+        (
+            "try:\n    import cupy\nexcept ImportError:\n    cupy = None\nxp = cupy or np\n",
+            "xp = compat.array_module('cuda' if torch.cuda.is_available() else 'cpu')\n",
+        ),
+        (
+            "try:\n    import cupy as cp\nexcept ImportError:\n    cp = None\nxp = cp if cp is not None else np\n",
+            "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n",
+        ),
+    ],
+)
+def test_array_modules_that_imports_choose_run_without_cupy(before: str, after: str) -> None:
+    use = "x = chainer.links.Linear(3, 2)(xp.random.randn(4, 3).astype(xp.float32))\n"
+    text = "import chainer\nimport numpy as np\ngpu = False\n" + before + use
+    result = migrate_source(text, options=Options(style="native"))
+    assert after in result.code and "import cupy" not in result.code
+    assert migrate_source(result.code).code == result.code
+    compat = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style="native"), compat.__dict__)
+    space: dict[str, Any] = {}
+    with mock.patch.dict(sys.modules, {"chainer_compat": compat}):
+        exec(result.code, space)
+    assert space["x"].shape == (4, 2)
+
+
+@pytest.mark.parametrize(
     "guard",
     [
         "try:\n    import cupy as xp\n    import scipy\nexcept ImportError:\n    import numpy as xp\n",
@@ -561,7 +624,8 @@ def test_what_a_failed_import_of_cupy_finds_out_is_asked_of_torch() -> None:
 def test_what_may_fail_for_another_reason_stays_a_try(guard: str) -> None:
     use = "def f(x):\n    return xp.arange(3) + F.relu(x).array\n"
     result = migrate_source("import chainer.functions as F\n" + guard + use, options=Options(style="native"))
-    assert "try:" in result.code and "is_available" not in result.code
+    assert "try:\n    if not torch.cuda.is_available():\n        raise ImportError('no GPU')\n" in result.code
+    assert "import cupy" not in result.code and "    xp = compat.array_module('cpu')\n" in result.code
 
 
 def test_an_array_module_that_two_classes_choose_alike_is_decided_once():

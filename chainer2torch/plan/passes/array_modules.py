@@ -21,11 +21,17 @@ _CODE = "C2T320"
 def run(context: Context) -> Decisions:
     """Decides what compares and chooses array modules. Runs before the references are visited."""
     decisions = Decisions(context)
-    for node in context.source.of(ast.Compare, ast.If, ast.IfExp, ast.Assign, ast.Attribute, ast.Try):
+    chosen = [found for block in context.source.of(ast.Try) if (found := chosen_module(context, block)) is not None]
+    for statement in context.source.of(ast.Import):
+        if not any(statement in found[:2] for found in chosen):
+            _import_anywhere(context, decisions, statement)
+    for node in context.source.of(ast.Compare, ast.If, ast.IfExp, ast.Assign, ast.Attribute, ast.Try, ast.BoolOp):
         if isinstance(node, (ast.If, ast.IfExp)):
             _ask(context, decisions, node.test)
         if isinstance(node, ast.Compare):
             _compare(context, decisions, node)
+        elif isinstance(node, ast.BoolOp):
+            _first_there(context, decisions, node)
         elif isinstance(node, ast.IfExp):
             _choose(context, decisions, node)
         elif isinstance(node, ast.Assign):
@@ -42,7 +48,7 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return
     left, right = node.left, node.comparators[0]
-    if _compare_two(context, decisions, node, left, right):
+    if _compare_two(context, decisions, node, left, right) or _compare_none(context, decisions, node, left, right):
         return
     for module, name in ((left, right), (right, left)):
         kind, reference = context.analysis.kind(module), context.analysis.kind(name)
@@ -81,6 +87,29 @@ def _ask(context: Context, decisions: Decisions, test: ast.expr) -> None:
             decisions.replace(test, "torch.cuda.is_available()", {})
             assert isinstance(modules[0], Ref)
             _consume(context, decisions, test, modules[0])
+
+
+def _compare_none(context: Context, decisions: Decisions, node: ast.Compare, left: ast.expr, right: ast.expr) -> bool:
+    """``cupy is None`` behind ``except ImportError: cupy = None`` asks the same as ``not cupy``."""
+    kind = context.kind(left)
+    none = isinstance(right, ast.Constant) and right.value is None
+    if not none or not isinstance(kind, Ref) or kind.name not in CUPY or context.choices.style != "native":
+        return False
+    there = "" if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else "not "
+    decisions.replace(node, f"{there}torch.cuda.is_available()", {})
+    _consume(context, decisions, left, kind)
+    return True
+
+
+def _first_there(context: Context, decisions: Decisions, node: ast.BoolOp) -> None:
+    """``xp = cupy or numpy`` behind such a ``try``: tensors on the GPU where there is one."""
+    kinds = [context.kind(value) for value in node.values]
+    if not isinstance(node.op, ast.Or) or len(kinds) != 2 or context.choices.style != "native":
+        return
+    first, second = kinds
+    if isinstance(first, Ref) and first.name in CUPY and second == Ref("numpy") and not is_device(context, node):
+        decisions.replace(node, "compat.array_module('cuda' if torch.cuda.is_available() else 'cpu')", {})
+        _consume(context, decisions, node.values[0], first)
 
 
 def _compare_two(context: Context, decisions: Decisions, node: ast.Compare, left: ast.expr, right: ast.expr) -> bool:
@@ -163,6 +192,36 @@ def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
     for statement, device in ((cupy, "cuda"), (numpy, "cpu")):
         code = f"{name} = compat.array_module('{device}')"
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), code, {}))
+
+
+def _import_anywhere(context: Context, decisions: Decisions, node: ast.Import) -> None:
+    """``import cupy as xp`` in one place and ``import numpy as xp`` in another: each becomes an array module.
+
+    In a ``try`` the first of them fails where there is no GPU, as it failed where there was no CuPy.
+    """
+    bound = _module_import(node)
+    if bound is None or context.skipped.node(node):
+        return
+    name, module = bound
+    used = [n for n in context.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    both = {other[1] for other in map(_module_import, context.source.of(ast.Import)) if other and other[0] == name}
+    kinds = {context.kind(n) for n in used}
+    between = {kind for kind in kinds if isinstance(kind, Ref) and kind.name in CUPY}  # behind the first, in its block
+    if both != {"cupy", "numpy"} or kinds - between != {XP}:
+        return
+    block = context.source.parents[node]
+    in_try = isinstance(block, ast.Try) and node in block.body
+    code = f"{name} = compat.array_module('{'cuda' if module == 'cupy' else 'cpu'}')"
+    if module == "cupy" and in_try:
+        code = f"if not torch.cuda.is_available():\n    raise ImportError('no GPU')\n{code}"
+    decisions.edit(node, ReplaceStatement(context.source.start(node), code, {}))
+
+
+def _module_import(node: ast.Import) -> tuple[str, str] | None:
+    """The name and the module of an ``import`` of CuPy or NumPy alone."""
+    if len(node.names) != 1 or node.names[0].name not in ("cupy", "numpy"):
+        return None
+    return node.names[0].asname or node.names[0].name, node.names[0].name
 
 
 def _missing(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -26,14 +26,16 @@ def cupy_guard(block: ast.Try) -> ast.ExceptHandler | None:
 def chosen_module(context: Context, block: ast.Try) -> tuple[ast.Import, ast.Import, str] | None:
     """``try: import cupy as xp`` / ``except ImportError: import numpy as xp``: both imports, and the name.
 
-    None if the name has another meaning somewhere in the file.
+    Beside them, values may be assigned: ``use_gpu = True``, and the handler may do what it likes. None if the name has
+    another meaning somewhere in the file.
     """
     handler = cupy_guard(block)
-    if handler is None or len(block.body) != 1 or len(handler.body) != 1:
+    if handler is None:
         return None
-    cupy, numpy = block.body[0], handler.body[0]
-    if not isinstance(cupy, ast.Import) or not isinstance(numpy, ast.Import):
+    found = [[s for s in body if isinstance(s, ast.Import)] for body in (block.body, handler.body)]
+    if [len(imports) for imports in found] != [1, 1]:
         return None
+    cupy, numpy = found[0][0], found[1][0]
     names = [(alias.name, alias.asname or alias.name) for alias in (*cupy.names, *numpy.names)]
     if [name for name, _ in names] != ["cupy", "numpy"] or names[0][1] != names[1][1]:
         return None
