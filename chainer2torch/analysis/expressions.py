@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import host_copies
-from chainer2torch.analysis.models import array_operators, array_kinds, data, sequences
+from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.demands import only_of_variables
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
@@ -252,6 +252,8 @@ class Expressions(Interpreter):
         if isinstance(kind, Batch):
             return Tensor(array=True)
         example = data.item(self, kind, node, index)
+        if example is None and isinstance(kind, Inst):
+            example = host_libraries.item(kind, node, index)
         if example is not None:
             return example
         if isinstance(node, ast.Slice):
@@ -388,7 +390,8 @@ class Expressions(Interpreter):
             if of_chainer and not name.startswith("__"):
                 self.reads(receiver.site, name)
                 return UNKNOWN  # somebody has put it there, or a class that derives from this one: ``updater.gen``
-            return Method(receiver, name) if receiver.cls == owner else UNKNOWN
+            known = host_libraries.member(owner, name)
+            return known or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)

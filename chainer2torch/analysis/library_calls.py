@@ -25,7 +25,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.libraries import STAND_IN, adapted
-from chainer2torch.analysis.models import array_kinds, data, link_lists, python_builtins, sequences
+from chainer2torch.analysis.models import array_kinds, data, host_libraries, link_lists, python_builtins, sequences
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link
 from chainer2torch.analysis.models.link_children import parameter_of
@@ -137,7 +137,7 @@ class LibraryCalls(Interpreter):
                 row = self.rules.member(owner, name)
                 if row is not None:
                     return self.row_result(row, args, keywords or {}, receiver)
-        return UNKNOWN
+        return host_libraries.method(str(receiver.cls), name) or UNKNOWN
 
     def call_reference(
         self, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call, starred: bool
@@ -176,7 +176,7 @@ class LibraryCalls(Interpreter):
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
-        return UNKNOWN
+        return host_libraries.result(name, args, keywords)
 
     def record_arguments(self, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)

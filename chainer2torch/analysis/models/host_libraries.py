@@ -1,0 +1,176 @@
+"""What well-known libraries for data give: arrays of NumPy, and objects that hold some.
+
+Nothing that they return is a tensor or has a graph, whatever they were handed. Only what the code of real programs
+calls is listed; everything else of these libraries stays unknown. Source: the libraries' own documentation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Scalar, Tup, scalar_type
+
+_TABLE = "pandas.DataFrame"  # or a Series: both hold arrays, and parts of them are such again
+_GROUP = "h5py.Group"  # a file, a group or a data set
+_DATA = "sklearn.utils.Bunch"
+_ESTIMATOR = "sklearn.base.BaseEstimator"
+
+# images and sounds of the first argument's type; those of _LIKE have its rank, too
+_SAME_TYPE = frozenset({"cv2.cvtColor", "cv2.merge", "cv2.add", "cv2.subtract", "cv2.addWeighted"})
+_LIKE = frozenset(
+    {
+        *("cv2." + name for name in ("flip", "GaussianBlur", "blur", "medianBlur", "dilate", "erode", "warpAffine")),
+        *("cv2." + name for name in ("warpPerspective", "copyMakeBorder", "bitwise_not", "rotate", "transpose")),
+        *("cv2." + name for name in ("equalizeHist", "bilateralFilter", "remap")),
+        "scipy.ndimage.gaussian_filter",
+        "scipy.ndimage.zoom",
+        "scipy.ndimage.rotate",
+    }
+)
+_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "cv2.imread": "array",
+        "cv2.imdecode": "array",
+        "cv2.resize": "array",
+        "cv2.threshold": "(unknown, array)",
+        "cv2.split": "list of array",
+        "cv2.getRotationMatrix2D": "array rank 2 dtype float64",
+        "cv2.getPerspectiveTransform": "array rank 2 dtype float64",
+        "scipy.misc.imread": "array",
+        "scipy.misc.imresize": "array",
+        "scipy.misc.toimage": "unknown",
+        "scipy.linalg.sqrtm": "array rank 2",
+        "scipy.io.loadmat": "dict of array",
+        "scipy.io.wavfile.read": "(int, array)",
+        "imageio.imread": "array",
+        "matplotlib.pyplot.imread": "array",
+        "matplotlib.image.imread": "array",
+        "skimage.io.imread": "array",
+        "skimage.transform.resize": "array",
+        "skimage.transform.rescale": "array",
+        "skimage.transform.rotate": "array",
+        "skimage.color.gray2rgb": "array",
+        "skimage.color.rgb2gray": "array",
+        "skimage.color.rgb2lab": "array",
+        "skimage.color.lab2rgb": "array",
+        "skimage.color.label2rgb": "array",
+        "skimage.img_as_float": "array",
+        "skimage.img_as_ubyte": "array",
+        "librosa.load": "(array rank 1, int)",
+        "librosa.core.load": "(array rank 1, int)",
+        "librosa.stft": "array rank 2",
+        "librosa.istft": "array rank 1",
+        "librosa.filters.mel": "array rank 2",
+        "librosa.feature.mfcc": "array rank 2",
+        "librosa.feature.melspectrogram": "array rank 2",
+        "soundfile.read": "(array, int)",
+        "pandas.read_csv": f"instance {_TABLE}",
+        "pandas.read_table": f"instance {_TABLE}",
+        "pandas.read_excel": f"instance {_TABLE}",
+        "pandas.DataFrame": f"instance {_TABLE}",
+        "pandas.get_dummies": f"instance {_TABLE}",
+        "h5py.File": f"instance {_GROUP}",
+        "sklearn.preprocessing.normalize": "array",
+        "sklearn.preprocessing.scale": "array",
+        "sklearn.preprocessing.minmax_scale": "array",
+        "sklearn.datasets.make_blobs": "(array, array)",
+        "sklearn.datasets.make_circles": "(array, array)",
+        "sklearn.datasets.make_classification": "(array, array)",
+        "sklearn.datasets.make_moons": "(array, array)",
+        "sklearn.datasets.make_regression": "(array, array)",
+    }
+)
+_SPLIT = frozenset(
+    f"sklearn.{module}.train_test_split"
+    for module in ("cross_validation", "cross_validation._split", "model_selection")
+)
+_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        _TABLE: {
+            "values": "array",
+            "loc": f"instance {_TABLE}",
+            "iloc": f"instance {_TABLE}",
+            "T": f"instance {_TABLE}",
+        },
+        _GROUP: {"value": "array"},
+        _DATA: {"data": "array", "target": "array", "images": "array"},
+    }
+)
+_TABLES = (
+    "drop",
+    "dropna",
+    "fillna",
+    "astype",
+    "copy",
+    "reset_index",
+    "sort_values",
+    "sample",
+    "head",
+    "tail",
+    "replace",
+)
+_METHODS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        _TABLE: {**dict.fromkeys(_TABLES, f"instance {_TABLE}"), "to_numpy": "array", "as_matrix": "array"},
+        _GROUP: {"get": f"instance {_GROUP}"},
+        _ESTIMATOR: dict.fromkeys(
+            ("fit_transform", "transform", "inverse_transform", "predict", "predict_proba", "fit_predict"), "array"
+        ),
+    }
+)
+
+
+def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kind:
+    """What a function of one of these libraries returns; unknown for any other."""
+    package = name.split(".", 1)[0]
+    if name in _SPLIT:
+        return Tup(tuple(_part(kind) for kind in args for _ in range(2)))
+    if name in _LIKE or name in _SAME_TYPE:
+        first = args[0] if args and isinstance(args[0], HostArray) else HostArray()
+        return first if name in _LIKE else HostArray(None, first.dtype)
+    if package == "sklearn" and name not in _FUNCTIONS:
+        return _of_sklearn(name, keywords)
+    return parse_spec(_FUNCTIONS.get(name, "unknown"))
+
+
+def _of_sklearn(name: str, keywords: Mapping[str, Kind]) -> Kind:
+    *module, last = name.split(".")
+    if module == ["sklearn", "datasets"] and last.startswith(("load_", "fetch_")):
+        return UNKNOWN if "return_X_y" in keywords or "as_frame" in keywords else Inst(_DATA)
+    return Inst(_ESTIMATOR) if last[:1].isupper() and module[1:2] != ["model_selection"] else UNKNOWN
+
+
+def _part(kind: Kind) -> Kind:
+    """A part of what ``train_test_split`` is handed: an array of an array, a list of a list."""
+    return kind if isinstance(kind, (HostArray, Lst)) or kind == Inst(_TABLE) else UNKNOWN
+
+
+def member(cls: str, name: str) -> Kind | None:
+    """An attribute of an object of these libraries; None where its class says nothing of it."""
+    spec = _MEMBERS.get(cls, {}).get(name)
+    if spec is not None:
+        return parse_spec(spec)
+    return Method(Inst(cls), name) if name in _METHODS.get(cls, {}) else None
+
+
+def method(cls: str, name: str) -> Kind | None:
+    """What a method of such an object returns."""
+    spec = _METHODS.get(cls, {}).get(name)
+    return None if spec is None else parse_spec(spec)
+
+
+def item(kind: Inst, node: ast.expr, index: Kind) -> Kind | None:
+    """What ``table['column']`` and ``file['name'][:]`` give."""
+    if kind.cls == _TABLE:
+        return kind
+    if kind.cls == _DATA:
+        return member(_DATA, str(index.value)) if isinstance(index, Const) else None
+    if kind.cls != _GROUP:
+        return None
+    if scalar_type(index) == "str":
+        return kind
+    whole = isinstance(node, (ast.Slice, ast.Tuple)) or isinstance(node, ast.Constant) and node.value is ...
+    return HostArray() if whole or index == Scalar("int") or isinstance(index, HostArray) else UNKNOWN
