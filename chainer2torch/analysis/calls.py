@@ -190,7 +190,7 @@ class Calls(LibraryCalls):
         if any(isinstance(k, HostArray) for one in held for k in options(one)):
             func.host_fed.add(name)
         old = func.params.get(name)
-        new = UNKNOWN if self.widened(func) and old not in (None, kind) else join(old, kind)
+        new = self.grown(func, old, kind)
         if new != old:
             func.params[name] = new
             self.enqueue(func)

@@ -18,7 +18,6 @@ from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.import_statements import ImportStatements
 from chainer2torch.analysis.interpreter import MAX_VISITS, Environment, Unit
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind
-from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.mixins import mixed_into_links
 from chainer2torch.analysis.models.fixtures import fixtures
 from chainer2torch.analysis.models.parameters import parameters
@@ -106,7 +105,7 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
 
     def returned(self, func: FuncInfo, kind: Kind) -> None:
         old = func.returns
-        new = UNKNOWN if self.widened(func) else join(old, kind)
+        new = UNKNOWN if self.widened(func) else self.grown(func, old, kind)
         if new != old:
             func.returns = new
             self.changed(func, "return")

@@ -16,7 +16,7 @@ from typing import Any
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Ref, Unknown
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.rules.row import Row
@@ -26,7 +26,8 @@ Unit = FuncInfo | ModuleInfo
 """What is visited as a whole: the body of a function or of a module."""
 Environment = dict[str, Kind]
 """The kinds of the names of one scope."""
-MAX_VISITS = 10
+MAX_VISITS = 24
+_SETTLED = 10
 
 
 class Interpreter(Facts, abc.ABC):
@@ -85,8 +86,20 @@ class Interpreter(Facts, abc.ABC):
         for unit in self._readers.get((owner, name), ()):
             self.enqueue(unit)
 
+    def grown(self, unit: FuncInfo, old: Kind | None, kind: Kind) -> Kind:
+        """A parameter or a result of a unit with one more kind.
+
+        What still changes after many visits becomes UNKNOWN, so that the walk ends; what does not stays as it is. At
+        the last visit nothing is certain any more.
+        """
+        visits = self._visits.get(unit, 0)
+        new = join(old, kind)
+        if visits >= MAX_VISITS:
+            return new if old in (None, kind) else UNKNOWN
+        return UNKNOWN if visits >= _SETTLED and old is not None and new != old else new
+
     def widened(self, unit: Unit | None) -> bool:
-        """Whether a unit has used up its visits. Its results are then widened to UNKNOWN, so that the walk ends."""
+        """Whether a unit has used up its visits: nothing that it gives is known then."""
         return unit is not None and self._visits.get(unit, 0) >= MAX_VISITS
 
     def pending(self, cls: ClassInfo) -> bool:

@@ -81,7 +81,9 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Tup) and isinstance(b, Tup):
         if len(a.items) == len(b.items):
             return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)))
-        return Lst(join_all([*a.items, *b.items]))
+        element = join_all([*a.items, *b.items])
+        # a function that returns more if it is asked to: who takes its result apart knows how many there are
+        return Lst(element) if isinstance(element, Scalar) or not (a.items and b.items) else None
     if isinstance(a, Lst) and isinstance(b, Lst):
         both_stream = isinstance(a, Stream) and isinstance(b, Stream)
         return (Stream if both_stream else Lst)(join(a.element, b.element))

@@ -25,7 +25,15 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.libraries import STAND_IN, adapted
-from chainer2torch.analysis.models import array_kinds, data, host_libraries, link_lists, python_builtins, sequences
+from chainer2torch.analysis.models import (
+    array_kinds,
+    data,
+    host_libraries,
+    link_lists,
+    python_builtins,
+    sequences,
+    standard_library,
+)
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link
 from chainer2torch.analysis.models.link_children import parameter_of
@@ -176,7 +184,7 @@ class LibraryCalls(Interpreter):
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
-        return host_libraries.result(name, args, keywords)
+        return standard_library.result(name, args) or host_libraries.result(name, args, keywords)
 
     def record_arguments(self, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)

@@ -18,9 +18,10 @@ from chainer2torch.analysis.kinds import (
     Ref,
     Tensor,
     Tup,
+    Union,
     options,
 )
-from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
@@ -295,6 +296,11 @@ class Statements(Interpreter):
     @staticmethod
     def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:
         starred = any(isinstance(t, ast.Starred) for t in targets)
+        if isinstance(kind, Union) and not starred:  # a tuple of another length would have raised
+            fitting = [k for k in kind.ordered if not isinstance(k, Tup) or len(k.items) == len(targets)]
+            if fitting and all(isinstance(k, Tup) for k in fitting):
+                return [join_all(list(parts)) for parts in zip(*(k.items for k in fitting if isinstance(k, Tup)))]
+            kind = join_all(list(fitting)) if fitting else kind
         if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
             return list(kind.items)
         return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]

@@ -36,10 +36,18 @@ def test_a_program_with_a_method_of_this_name_keeps_the_helper():
 
 @pytest.mark.parametrize("member", ["shape", "ndim", "data"])
 def test_what_is_read_alike_of_all_asks_nobody(member):
-    text = f"def f(flag):\n    x = [1] if flag else chainer.Variable(np.zeros(2, 'f'))\n    return x.{member}\n"
-    result = migrated(text)
+    box = "class Box:\n    shape = ndim = data = 1\n\n\n"
+    text = f"def f(flag):\n    x = Box() if flag else chainer.Variable(np.zeros(2, 'f'))\n    return x.{member}\n"
+    result = migrated(box + text)
     assert f"return x.{member}" in result.code and "TODO" not in result.code
     assert all(site.state == "exact" for site in result.sites)
+
+
+@pytest.mark.parametrize(("value", "member"), [("[1]", "cleargrad()"), ("(1, 'a')", "creator"), ("{}", "array")])
+def test_what_a_container_does_not_have_is_asked_of_the_tensor(value, member):
+    text = f"def f(flag):\n    x = {value} if flag else chainer.Variable(np.zeros(2, 'f'))\n    return x.{member}\n"
+    alone = f"def f(flag):\n    x = chainer.Variable(np.zeros(2, 'f'))\n    return x.{member}\n"
+    assert migrated(text).code.splitlines()[-1] == migrated(alone).code.splitlines()[-1]
 
 
 COPY = """
@@ -115,3 +123,32 @@ def test_links_that_ask_for_their_scope_keep_it_and_others_do_not():
     asks += "        self.last = name if self.within_init_scope else ''\n"
     assert "init_scope" not in migrated(made).code
     assert "with compat.init_scope(self):" in migrated(made + asks).code
+
+
+def test_a_result_that_is_longer_if_one_asks_is_taken_apart_by_its_length():
+    """``return a, b`` in one branch and ``return (a, b), c`` in another."""
+    code = migrated("""def f(x, more):
+    pair = F.relu(x), [1]
+    if more:
+        return pair, {}, 3
+    return pair
+def g(x):
+    y, ones = f(x, False)
+    (z, _), table, n = f(x, True)
+    y.cleargrad()
+    z.backward()
+    n += 1
+    return y.data, z.data, ones[0] + n
+""").code
+    assert "return y.detach(), z.detach(), ones[0] + n" in code and "TODO" not in code
+
+
+def test_what_changes_often_is_unknown_and_what_has_settled_stays_known():
+    """Forty functions that call one another: the walk ends, and the result of the first is known all the same."""
+    steps = "".join(
+        f"def f{i}(x, n):\n    return f{i + 1}(F.relu(x), n + {i}.5) if n < {i} else x\n" for i in range(40)
+    )
+    code = migrated(
+        steps + "def f40(x, n):\n    return x\ndef g(x):\n    y = f0(F.relu(x), 1)\n    return y.data\n"
+    ).code
+    assert "return y.detach()" in code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from chainer2torch.analysis.kinds import Class, Inst, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Class, Dct, Inst, Kind, Lst, Tensor, Tup, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.table import Row
@@ -74,7 +74,10 @@ def _is_of_base(context: Context, cls: str | ClassInfo, name: str) -> bool:
 
 
 def _lacks(kind: Kind, attribute: str) -> bool:
-    """Whether a plain value has no such attribute."""
+    """Whether a plain value or a container has no such attribute."""
+    for container, held in ((Tup, tuple), (Lst, list), (Dct, dict)):
+        if isinstance(kind, container):
+            return not hasattr(held, attribute)
     name = scalar_type(kind)
     owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
     return name is not None and not hasattr(owner, attribute)
