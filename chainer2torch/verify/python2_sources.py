@@ -1,6 +1,6 @@
 """Originals of Python 2: Chainer's side runs them as Python 3, with the division of Python 2.
 
-The tree stays as it is; what is run is a copy, in which other files are links to those of the tree.
+The tree stays as it is; what is run is a copy, in which files other than sources are links to those of the tree.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def readable(src: Path) -> Iterator[Path]:
 
 
 def _link(source: str, target: str) -> str:
+    if source.endswith(".py"):  # a source that is a link is not read, for it may lead out of its tree
+        return str(shutil.copy2(source, target))
     os.symlink(os.path.abspath(source), target)
     return target
 

@@ -57,10 +57,13 @@ def test_the_tree_stays_as_it_is(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "old.py").write_text("print 'x'\n")
     (tmp_path / "sub" / "data.bin").write_bytes(b"\0\1")
+    (tmp_path / "sub" / "new.py").write_text("import old\n")
     with readable(tmp_path) as copy:
         assert copy != tmp_path and copy.name == tmp_path.name
         assert (copy / "old.py").read_text() == "print('x')\n"
         assert (copy / "sub" / "data.bin").read_bytes() == b"\0\1"
+        # a link out of the tree would not be read as one of its sources
+        assert not (copy / "sub" / "new.py").is_symlink() and (copy / "sub" / "data.bin").is_symlink()
     assert not copy.exists() and (tmp_path / "old.py").read_text() == "print 'x'\n"
     (tmp_path / "old.py").unlink()
     with readable(tmp_path) as same:

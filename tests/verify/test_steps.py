@@ -46,7 +46,7 @@ def old(monkeypatch):
     """Chainer with the calls of version 1."""
     for name in first_version._FUNCTIONS + ["dropout"]:
         monkeypatch.setattr(F, name, getattr(F, name))
-    links = (L.Inception, L.ConvolutionND, L.LSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway)
+    links = (L.Inception, L.ConvolutionND, L.LSTM, L.StatelessLSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway)
     for cls in (*links, L.BatchNormalization):
         monkeypatch.setattr(cls, "__init__", cls.__init__)
     for name in first_version._PLACES:
@@ -72,6 +72,17 @@ def test_arguments_of_version_1(old):
     with pytest.raises(TypeError, match="not a mode"):  # tried as the predictor of ``self.predictor(x, train)``
         L.Linear(3, 2)(x[:, :, 0, 0], True)
     assert (F.dropout(x, train=False).data == 1).all() and (F.dropout(x, 0.5, True).data != 1).any()
+
+
+@pytest.mark.parametrize("name", ["LSTM", "StatelessLSTM"])
+def test_the_forget_gate_of_version_1_begins_at_0(old, name):
+    make = getattr(L, name)
+    assert make(3, 2).upward.b.array.sum() == 2  # of today
+    old.is_meant = True
+    assert make(3, 2).upward.b.array.sum() == 0
+    assert (
+        make(3, 2, None, None, None, 1).upward.b.array.sum() == make(3, 2, forget_bias_init=1).upward.b.array.sum() == 2
+    )
 
 
 def test_modes_of_version_1(old):

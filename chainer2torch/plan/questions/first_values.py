@@ -18,6 +18,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
+from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.rules.signature import BindError
 
 _INITIALIZER = "chainer.Initializer"
@@ -34,7 +35,7 @@ class FirstValues:
     """The first values of a layer that statements set, by the name of torch's parameter.
 
     ``given``: expressions of the call; ``computed``: expressions of the row, over parameters of the call.
-    ``by_helper``: nobody knows what a value is, or the layer may have no shape yet.
+    ``by_helper``: nobody knows what a value is, or the layer may have no shape yet, or lack what is to be filled.
     """
 
     given: Mapping[str, ast.expr] = dataclasses.field(default_factory=dict)
@@ -80,7 +81,8 @@ def first_values(
             given_here = [ast.keyword(*as_argument(str(keyword.arg), keyword.value)) for keyword in given_here]
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
     plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
-    return layer, FirstValues(stated, computed, not plain)
+    may_lack_it = "bias" in (*stated, *computed) and not isinstance(given.get("nobias"), (ast.Constant, type(None)))
+    return layer, FirstValues(stated, computed, not plain or may_lack_it)
 
 
 def have_own_dtype(context: Context, template: str, given: Mapping[str, ast.expr]) -> bool:
@@ -172,10 +174,14 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _is_plain(context: Context, value: ast.expr) -> bool:
-    """Whether a value is a number or one of Chainer's initializers."""
-    return is_number(value) or all(
-        isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, _INITIALIZER)
-        for k in options(context.kind(value))
+    """Whether a value is a number or one of Chainer's initializers, and never None."""
+    return (
+        is_number(value)
+        or not may_be_none(context, value)
+        and all(
+            isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.derives(k.cls, _INITIALIZER)
+            for k in options(context.kind(value))
+        )
     )
 
 

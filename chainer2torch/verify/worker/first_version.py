@@ -82,6 +82,8 @@ class FirstVersion(object):
         ):
             if hasattr(L, name):
                 getattr(L, name).__init__ = _without(getattr(L, name).__init__)
+        for name in ("LSTM", "StatelessLSTM"):
+            getattr(L, name).__init__ = self._recurrent(getattr(L, name).__init__)
         for name, (start, names) in _PLACES.items():
             getattr(L, name).__init__ = _at_old_places(getattr(L, name).__init__, start, names)
         for name in _LINKS_AMONG_FUNCTIONS:
@@ -96,6 +98,17 @@ class FirstVersion(object):
         L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
         chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
         chainer.Variable.volatile = "off"
+
+    def _recurrent(self, init):
+        """The bias of the forget gate began at 0, and begins at 1 since version 2."""
+
+        @functools.wraps(init)
+        def wrapped(link, *args, **kwargs):
+            if self.is_meant and len(args) < 6:
+                kwargs.setdefault("forget_bias_init", 0)
+            return init(link, *args, **kwargs)
+
+        return wrapped
 
     def _dropout(self, dropout):
         @functools.wraps(dropout)

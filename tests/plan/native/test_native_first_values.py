@@ -106,6 +106,16 @@ def test_values_that_nobody_knows_and_layers_without_a_shape_share_a_function() 
     assert "compat" not in code and code.count("def init_weights(layer, weight=None, bias=None):\n") == 1
 
 
+@pytest.mark.parametrize("arguments", ["40", "40, chainer.initializers.One()", "40, chainer.initializers.One(), True"])
+def test_values_that_some_callers_leave_out_and_biases_that_some_layers_lack(arguments: str) -> None:
+    source = net("self.a = L.Linear(n, 50, initialW=w, initial_bias=b, nobias=without)", forward="self.a(x)").replace(
+        "(self):\n        super", "(self, n, b=None, without=False):\n        super"
+    )
+    source += "\n\nPart = Net\nOther = lambda: Part(40, chainer.initializers.One())\n"
+    source += f"\n\ndef Net():\n    return Part({arguments})\n"
+    assert "        init_weights(self.a, weight=w, bias=b)\n" in begins_alike(source)
+
+
 @pytest.mark.parametrize(
     "layers",
     [
