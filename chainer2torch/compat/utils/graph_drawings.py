@@ -13,11 +13,20 @@ class ComputationalGraph:
     Args:
         outputs: a tensor, or several. Those that need no gradient have no graph.
         rankdir: which way the arrows point, as Graphviz names it.
-        options: what else Chainer takes; the nodes are other ones than Chainer's, so nothing is done with it.
+        The others: nothing is done with them, since the nodes are other ones than Chainer's.
     Source: chainer.computational_graph.build_computational_graph.
     """
 
-    def __init__(self, outputs: Any, rankdir: str = "TB", **options: Any) -> None:
+    def __init__(
+        self,
+        outputs: Any,
+        remove_split: bool = True,
+        variable_style: Any = "default",
+        function_style: Any = "default",
+        rankdir: str = "TB",
+        remove_variable: bool = False,
+        show_name: bool = True,
+    ) -> None:
         self.outputs = (outputs,) if isinstance(outputs, torch.Tensor) else tuple(outputs)
         self.rankdir = rankdir
 
