@@ -11,7 +11,9 @@ from chainer2torch.verify.judge import tolerances
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome
 
 _TINY = 1e-30
-_DTYPES = re.compile(r"the same dtype|mixed dtype|dtypes must be equal|expected scalar type|but (got|found):? \w*([Ff]loat|[Dd]ouble)")
+_DTYPES = re.compile(
+    r"the same dtype|mixed dtype|dtypes must be equal|expected scalar type|but (got|found):? \w*([Ff]loat|[Dd]ouble)"
+)
 _GRADIENTS = ("grad/", "pgrad/")
 Arrays = Callable[[str], Mapping[str, np.ndarray]]
 
