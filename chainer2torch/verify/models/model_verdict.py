@@ -245,7 +245,8 @@ def _inside(
     compare: _Compare,
 ) -> frozenset[str]:
     """The targets of the links below the model of which every call has equal outputs."""
-    equal, different = set(), set()
+    equal: set[str] = set()
+    different: set[str] = set()
     for x, y in _calls(xs, ys):
         target = x.get("target", "")
         if not target or x["path"] == "/":
