@@ -41,6 +41,29 @@ def test_arrays_that_numpy_cannot_join():
     assert ({"x": array("float32", (4, 3))}, {}) in found
 
 
+def test_whole_shapes_and_axes():
+    labels = array("int32", (1,), 2)
+    found = _repaired({"x": IMAGE, "t": labels}, {}, _InvalidType("x.shape == t.shape", "(4, 1) != (1,)"))
+    assert found[0] == ({"x": IMAGE, "t": array("int32", (4, 1), 2)}, {})
+    error = _InvalidType("in_type[0].shape[-1] == 8 or in_type[0].shape[-1] == 1", "in_type[0].shape: (1, 4)")
+    assert ({"x": VECTOR, "y": array("float32", (8,))}, {}) in _repaired(
+        {"x": VECTOR, "y": array("float32", (4,))}, {}, error
+    )
+
+
+def test_an_index_that_is_too_large():
+    error = IndexError("index 29 is out of bounds for axis 1 with size 5")
+    assert _repaired({"x": WORDS}, {}, error)[0] == ({"x": dict(WORDS, shape=[4, 30])}, {})
+
+
+def test_several_numbers_for_one():
+    error = TypeError("'int' object is not iterable")
+    arguments = {"n": "3", "sizes": "3", "filters": "8"}
+    found = _repaired({}, arguments, error)
+    assert found[0] == ({}, {"n": "3", "sizes": "[3, 3]", "filters": "[8, 8]"})
+    assert ({}, {"n": "(3, 3)", "sizes": "3", "filters": "8"}) in found
+
+
 def test_values_to_unpack():
     found = _repaired({"x": VECTOR}, {}, ValueError("not enough values to unpack (expected 4, got 2)"))
     assert found[0] == ({"x": IMAGE}, {})

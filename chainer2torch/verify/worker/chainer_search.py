@@ -164,7 +164,7 @@ class Search(object):
         if "*" not in parameters:
             return [parameters]
         before = [name for name in parameters if name != "*"]
-        return [before + rest for rest in (["x"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
+        return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
 
     def _starts(self, names, known):
         """Inputs to begin with: what the code tells of them, the others of one sort."""
@@ -199,7 +199,7 @@ class Search(object):
             return search_values.arguments_for(name)
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
-        return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
+        return list(dict.fromkeys(known + links + search_values.arguments_for(name)))
 
     # -- the search --------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
-from . import search_areas
+from . import search_areas, search_shapes
 
 BATCH = 4
 _LARGEST = 1 << 15
@@ -156,6 +156,9 @@ def repairs(inputs, arguments, error, options=None):
     text = " ".join(str(error).split())
     options = options or {}
     yield from search_areas.repaired(inputs, arguments, text, error)
+    yield from search_shapes.repaired(inputs, arguments, text, error)
+    for a, b in search_shapes.wanted(error):
+        yield from _numbers(inputs, arguments, a, b)
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
