@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainer2torch.verify.worker import model_text, search_areas, search_values
+from chainer2torch.verify.worker import chainer_search, model_text, search_areas, search_values
 from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
 
 
@@ -136,3 +136,36 @@ def test_sequences_of_which_nothing_is_left():
         assert {16, 64, 256, 1024} <= set(lengths)
     found = _repaired({"x": VECTOR}, {}, AssertionError("no"))
     assert all(inputs["x"]["shape"][-1] not in (256, 1024) for inputs, _ in found)
+
+
+class _Fake(chainer_search.Search):
+    """A search over attempts that fail alike, unless a change has mended them."""
+
+    def __init__(self, is_good):
+        hints = {"first": "words", "values": {}, "inputs": {}, "methods": [], "recipes": [], "by_keyword": []}
+        super().__init__({"target": "net:Net", "hints": hints}, ".", {}, 60)
+        self.is_good = is_good
+
+    def _attempt(self, attempt):
+        good = self.is_good(attempt)
+        return "first forward", None if good else IndexError("index 9 is out of bounds for axis 1 with size 5"), (1, 0)
+
+
+def _start(number, spec):
+    return chainer_search.Attempt({"n": str(number)}, "", {"x": spec})
+
+
+def test_many_beginnings_leave_patience_for_changes():
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"] == [4, 10])
+    starts = [_start(number, WORDS) for number in range(130)]
+    assert search._climb(starts, float("inf")).inputs == {"x": dict(WORDS, shape=[4, 10])}
+    assert search.tried <= chainer_search._STARTS + 1
+
+
+def test_what_the_layers_take_is_changed_first():
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"][1] == 10)
+    image = array("float32", (4, 5, 32, 32))
+    assert search._climb([_start(1, image), _start(1, WORDS)], float("inf")).inputs["x"]["dtype"] == "int32"
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"][1] == 10)
+    search.hints["first"] = "images"
+    assert search._climb([_start(1, WORDS), _start(1, image)], float("inf")).inputs["x"]["dtype"] == "float32"
