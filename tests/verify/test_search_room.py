@@ -157,6 +157,20 @@ def test_what_float64_has_not_decided_is_no_difference_if_it_is_small():
         assert "float64 was not compared: whether this is rounding is not known" in single.reasons
 
 
+def test_a_gradient_that_cancels_is_measured_by_the_largest():
+    for value, status in ((2e-5, UNVERIFIED), (2e-3, FAILED)):
+        single = Outcome(Pair("m-train@float32", "net:A", "", "", ""))
+        single.fail("pgrad/model/b differs")
+        single.differing["pgrad/model/b"] = "differs"
+        double = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), not_reached=True)
+        double.leave("its time was up")
+        weight = {"pgrad/model/W": np.float32([4.0, 0.5])}
+        found = {"m-train@float32": {**weight, "pgrad/model/b": np.float32([1e-6])}, "m-train@float64": {}}
+        other = {"m-train@float32": {**weight, "pgrad/model/b": np.float32([value])}, "m-train@float64": {}}
+        rounding.explain([single, double], found.__getitem__, other.__getitem__)
+        assert single.status == status
+
+
 def test_shares_of_time():
     room = search_room.Shares(100)
     now = time.time()

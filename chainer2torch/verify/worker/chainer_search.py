@@ -25,6 +25,8 @@ _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
+# Values of all parameters: a smaller model is looked for, too.
+_LARGE = 20000000
 _NO_GPU = "CUDA environment is not correctly set up"
 # A first parameter of this name is given, whatever its default is: 64 images take long.
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
@@ -207,7 +209,7 @@ class Search(object):
 
     def _climb(self, starts, end):
         """The first attempt that runs. Those that came farthest are changed first."""
-        ranked, unbuilt = [], []
+        ranked, unbuilt, heavy = [], [], None
         while starts and not self._over(end):
             # All of them at once would leave no patience for changes.
             some, starts = starts[:_STARTS], starts[_STARTS:]
@@ -217,16 +219,19 @@ class Search(object):
                 if attempt.arguments in unbuilt:  # whatever its inputs are
                     continue
                 tried = self._evaluate(attempt)
-                if tried is True:
+                if tried is True and (self.size <= _LARGE or heavy):
                     return attempt
-                if tried:
+                if tried is True:  # a smaller one shows as much, and is compared in time
+                    heavy = attempt
+                    unbuilt.append(attempt.arguments)
+                elif tried:
                     ranked.append(tried)
                     unbuilt += [attempt.arguments] if tried.phase == "build" else []
             self.farther = self.tried
-            found = self._changed(ranked, end, _PATIENCE // 2 if starts else _PATIENCE)
+            found = self._changed(ranked, end, _PATIENCE // 2 if starts and not heavy else _PATIENCE)
             if found is not None:
                 return found
-        return None
+        return heavy
 
     def _changed(self, ranked, end, patience):
         """The first change of an attempt that runs; the others are added to those that are ranked."""
