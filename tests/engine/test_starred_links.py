@@ -102,3 +102,14 @@ def test_the_layer_is_chainers(style):
 def test_what_the_helper_refuses_is_said(lines, state, style):
     sites = migrate_source(HEAD + lines, options=Options(style=style)).sites
     assert [s.state for s in sites if s.symbol == "chainer.links.Linear"] == [state]
+
+
+@pytest.mark.parametrize(
+    "call", ["chainer.Chain(**links)", "chainer.FunctionSet(**links)", "chainer.Chain(b=L.Linear(2, 1), **links)"]
+)
+def test_children_that_a_function_is_handed(call):
+    """``def make(**links): return FunctionSet(**links)``, as programs of version 1 wrap it."""
+    text = f"import chainer\n{HEAD}def make(**links):\n    return {call}\nnet = make(a=L.Linear(3, 2))\n"
+    result = migrate_source(text)
+    assert "return compat." + call.partition(".")[2].replace("FunctionSet", "Chain").partition("(")[0] in result.code
+    assert {site.state for site in result.sites} == {"exact"}

@@ -49,6 +49,12 @@ def emit_starred(
     elif row.value is None:
         decisions.mark(site, row, row.name, "manual", "called with * or **: the arguments are not known here")
     elif node.keywords and not row.value.startswith(("compat.", "native.")):  # helpers have Chainer's keywords
+        callee = _same_arguments(row) or ""
+        if callee.startswith(("compat.", "native.")):  # as a value it is torch's own class: `Chain(**links)`
+            decisions.replace(node.func, callee, {})
+            decisions.use(site)
+            decisions.mark(site, row, row.name, row.state, row.note)
+            return
         decisions.mark(site, row, row.name, "manual", "called with * or **; keywords have other names in PyTorch")
     elif unknown := _unknown_keyword(context, node, row):
         decisions.mark(site, row, row.name, "manual", unknown, "C2T010")
