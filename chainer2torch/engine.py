@@ -308,6 +308,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
+    from chainer2torch.rewrite.named_devices import with_named_devices
     from chainer2torch.rewrite.torch_names import Helpers, Names, OwnFunction
 
     context = ledger.context
@@ -349,7 +350,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
             else _TOO_DEEP
         )
         return source.nodes
-    result.code = applied.code
+    notebook = context.module.path.endswith(".ipynb")
+    result.code = with_named_devices(applied.code) if native and not notebook else applied.code
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
     result.said = frozenset(said_by(output, own=True))
