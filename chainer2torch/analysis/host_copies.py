@@ -48,7 +48,7 @@ def copies(node: ast.If | ast.IfExp, truth: bool, kind: KindOf) -> bool:
 
 
 def of_variable(node: ast.If | ast.IfExp, source: Source) -> bool:
-    """Whether it is a Variable that is copied here: ``if gpu >= 0: y = to_cpu(y)``, and the next to read `y` says `y.data`.
+    """Whether a Variable is copied here: ``if gpu >= 0: y = to_cpu(y)``, and the next to read `y` says `y.data`.
 
     Chainer refuses to copy one, so on a GPU such a program ends here; without a GPU it goes on with the Variable.
     """
