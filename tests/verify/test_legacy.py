@@ -30,7 +30,16 @@ SHARED = {
     "first_names",
     "first_version",
 }
-SHARED |= {"host_cupy", "kept_state", "model_text", "search_room", "search_values", "search_areas", "attempt_values"}
+SHARED |= {
+    "host_cupy",
+    "kept_state",
+    "model_text",
+    "search_room",
+    "search_values",
+    "search_areas",
+    "search_shapes",
+    "attempt_values",
+}
 FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
 LIBRARY = {

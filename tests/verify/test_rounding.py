@@ -207,6 +207,7 @@ def _refused(dtype, status, reason, **changes):
     [
         "expected m1 and m2 to have the same dtype, but got: float != double",
         "mixed dtype (CPU): all inputs must share same datatype.",
+        "bias or scale: dtypes must be equal, not torch.float32 and torch.float64",
     ],
 )
 @pytest.mark.parametrize("error, rounded", [(3e-6, True), (1.5e-5, True), (3e-4, False)])

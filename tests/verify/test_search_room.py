@@ -66,6 +66,29 @@ class Drawn(chainer.Chain):
         if float(n.array.reshape(-1)[0]) < 1:
             raise ValueError('too few')
         return self.fc(x)
+
+
+class Block(chainer.Chain):
+    def __init__(self, parts):
+        super(Block, self).__init__()
+        for name, part in parts:
+            self.add_link(name, part)
+        self.names = [name for name, _ in parts]
+
+    def forward(self, x):
+        for name in self.names:
+            x = self[name](x)
+        return x
+
+
+class Whole(chainer.Chain):
+    def __init__(self):
+        super(Whole, self).__init__()
+        with self.init_scope():
+            self.block = Block([('fc', L.Linear(4, 3)), ('bn', L.BatchNormalization(3))])
+
+    def forward(self, x):
+        return F.sum(self.block(x) ** 3)
 """
 
 
@@ -81,6 +104,7 @@ def test_bases_pretrained_models_and_those_of_one_mode_are_proved(tmp_path):
         ("Base", "Small", "Trained", "Masked"), "proved"
     ), text
     assert "net:Base: proved as the base of net:Small" in text
+    assert states["net:Whole"] == states["net:Block"] == "proved" and "net:Block: proved inside of net:Whole" in text
     assert "pretrained_model=None" in text
     assert "not verified: net:Masked (float32, eval, inferred): Chainer: AttributeError" in text
 
@@ -100,6 +124,25 @@ def test_a_base_is_not_proved_by_what_differs():
     assert report.classes()["net:Base"] == "not verified"
 
 
+def test_a_part_is_proved_by_a_whole_that_is_proved_in_each_mode():
+    def cases(eval_inside, status=PASSED):
+        found = [
+            Outcome(Pair("", "net:A", "", "", "", mode=mode), compared=1, inside=frozenset(inside))
+            for mode, inside in (("train", ["net:Part", "net:B"]), ("eval", eval_inside))
+        ]
+        found[0].status = status
+        return found
+
+    for outcomes, state in (
+        (cases(["net:Part"]), "proved"),
+        (cases(["net:B"]), "not verified"),
+        (cases(["net:Part"], FAILED), "not verified"),
+    ):
+        report = ModelsReport(outcomes, [], {}, "cpu")
+        report.add_left([Left("net:Part", "nothing runs")])
+        assert report.classes()["net:Part"] == state and "net:B" not in report.classes()
+
+
 def test_what_float64_has_not_decided_is_no_difference_if_it_is_small():
     for value, status in ((1.0 + 2e-4, UNVERIFIED), (1.1, FAILED)):
         single = Outcome(Pair("m-train@float32", "net:A", "", "", ""))
@@ -112,6 +155,20 @@ def test_what_float64_has_not_decided_is_no_difference_if_it_is_small():
         rounding.explain([single, double], found.__getitem__, other.__getitem__)
         assert single.status == status
         assert "float64 was not compared: whether this is rounding is not known" in single.reasons
+
+
+def test_a_gradient_that_cancels_is_measured_by_the_largest():
+    for value, status in ((2e-5, UNVERIFIED), (2e-3, FAILED)):
+        single = Outcome(Pair("m-train@float32", "net:A", "", "", ""))
+        single.fail("pgrad/model/b differs")
+        single.differing["pgrad/model/b"] = "differs"
+        double = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), not_reached=True)
+        double.leave("its time was up")
+        weight = {"pgrad/model/W": np.float32([4.0, 0.5])}
+        found = {"m-train@float32": {**weight, "pgrad/model/b": np.float32([1e-6])}, "m-train@float64": {}}
+        other = {"m-train@float32": {**weight, "pgrad/model/b": np.float32([value])}, "m-train@float64": {}}
+        rounding.explain([single, double], found.__getitem__, other.__getitem__)
+        assert single.status == status
 
 
 def test_shares_of_time():

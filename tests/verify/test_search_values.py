@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainer2torch.verify.worker import model_text, search_areas, search_values
+from chainer2torch.verify.worker import chainer_search, model_text, search_areas, search_values
 from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
 
 
@@ -39,6 +39,29 @@ def test_arrays_that_numpy_cannot_join():
     except ValueError as error:
         found = _repaired({"x": VECTOR}, {}, error)
     assert ({"x": array("float32", (4, 3))}, {}) in found
+
+
+def test_whole_shapes_and_axes():
+    labels = array("int32", (1,), 2)
+    found = _repaired({"x": IMAGE, "t": labels}, {}, _InvalidType("x.shape == t.shape", "(4, 1) != (1,)"))
+    assert found[0] == ({"x": IMAGE, "t": array("int32", (4, 1), 2)}, {})
+    error = _InvalidType("in_type[0].shape[-1] == 8 or in_type[0].shape[-1] == 1", "in_type[0].shape: (1, 4)")
+    assert ({"x": VECTOR, "y": array("float32", (8,))}, {}) in _repaired(
+        {"x": VECTOR, "y": array("float32", (4,))}, {}, error
+    )
+
+
+def test_an_index_that_is_too_large():
+    error = IndexError("index 29 is out of bounds for axis 1 with size 5")
+    assert _repaired({"x": WORDS}, {}, error)[0] == ({"x": dict(WORDS, shape=[4, 30])}, {})
+
+
+def test_several_numbers_for_one():
+    error = TypeError("'int' object is not iterable")
+    arguments = {"n": "3", "sizes": "3", "filters": "8"}
+    found = _repaired({}, arguments, error)
+    assert found[0] == ({}, {"n": "3", "sizes": "[3, 3]", "filters": "[8, 8]"})
+    assert ({}, {"n": "(3, 3)", "sizes": "3", "filters": "8"}) in found
 
 
 def test_values_to_unpack():
@@ -113,3 +136,36 @@ def test_sequences_of_which_nothing_is_left():
         assert {16, 64, 256, 1024} <= set(lengths)
     found = _repaired({"x": VECTOR}, {}, AssertionError("no"))
     assert all(inputs["x"]["shape"][-1] not in (256, 1024) for inputs, _ in found)
+
+
+class _Fake(chainer_search.Search):
+    """A search over attempts that fail alike, unless a change has mended them."""
+
+    def __init__(self, is_good):
+        hints = {"first": "words", "values": {}, "inputs": {}, "methods": [], "recipes": [], "by_keyword": []}
+        super().__init__({"target": "net:Net", "hints": hints}, ".", {}, 60)
+        self.is_good = is_good
+
+    def _attempt(self, attempt):
+        good = self.is_good(attempt)
+        return "first forward", None if good else IndexError("index 9 is out of bounds for axis 1 with size 5"), (1, 0)
+
+
+def _start(number, spec):
+    return chainer_search.Attempt({"n": str(number)}, "", {"x": spec})
+
+
+def test_many_beginnings_leave_patience_for_changes():
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"] == [4, 10])
+    starts = [_start(number, WORDS) for number in range(130)]
+    assert search._climb(starts, float("inf")).inputs == {"x": dict(WORDS, shape=[4, 10])}
+    assert search.tried <= chainer_search._STARTS + 1
+
+
+def test_what_the_layers_take_is_changed_first():
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"][1] == 10)
+    image = array("float32", (4, 5, 32, 32))
+    assert search._climb([_start(1, image), _start(1, WORDS)], float("inf")).inputs["x"]["dtype"] == "int32"
+    search = _Fake(lambda attempt: attempt.inputs["x"]["shape"][1] == 10)
+    search.hints["first"] = "images"
+    assert search._climb([_start(1, WORDS), _start(1, image)], float("inf")).inputs["x"]["dtype"] == "float32"

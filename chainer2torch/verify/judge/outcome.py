@@ -63,6 +63,8 @@ class Outcome:
     compared: int = 0
     # Of a model: the largest relative error of each layer's output, in the order of the calls.
     layers: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    # Of a model: the program's own classes of links below it all outputs of which are equal.
+    inside: frozenset[str] = frozenset()
     # How often it failed, and the values among that, by name: those may still turn out to be rounding (``rounded``).
     failures: int = 0
     differing: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -7,9 +7,7 @@ Nothing is imported or run.
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +16,11 @@ from chainer2torch.analysis.kinds import Inst, Ref
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
+from chainer2torch.verify.models.options import options, read_settings
 from chainer2torch.verify.models.own_parameters import parameters
 from chainer2torch.verify.worker import model_text
 
 _MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
-_CONFIG = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".conf")
-_LARGEST_CONFIG = 200_000
-_SETTING = re.compile(r"""^[\s"']*([A-Za-z_]\w*)["']?\s*[:=]\s*([^#\n]+?)\s*,?\s*$""", re.MULTILINE)
-
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
     (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
@@ -42,10 +37,8 @@ class Hints:
 
     def __init__(self, analysis: Analysis, reader: Reader, calls: Calls, src: Path):
         self._analysis, self._reader, self._calls = analysis, reader, calls
-        self._settings = _settings(src)
-        self._options = calls.options()
-        for name, values in self._settings.items():
-            self._options.setdefault(name, []).extend(values)
+        self._settings = read_settings(src)
+        self._options = options(analysis, calls, self._settings)
 
     def of(self, cls: ClassInfo) -> dict[str, Any]:
         """What the search for a class begins with, as the worker reads it: calls that make it (``recipes``), other
@@ -184,52 +177,3 @@ def _calculated(op: ast.operator, left: str | None, right: str | None) -> str | 
     if isinstance(op, ast.FloorDiv):
         return str(a // b) if b else None
     return str(a + b if isinstance(op, ast.Add) else a - b if isinstance(op, ast.Sub) else a * b)
-
-
-def _settings(src: Path) -> Mapping[str, list[str]]:
-    """The numbers, texts and lists of configuration files by their names."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(src.rglob("*")):
-        if path.suffix in _CONFIG and path.is_file() and path.stat().st_size < _LARGEST_CONFIG:
-            try:
-                text = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                continue
-            for name, value in _pairs(path, text):
-                known = found.setdefault(name, [])
-                if value not in known:
-                    known.append(value)
-    return found
-
-
-def _pairs(path: Path, text: str) -> Iterator[tuple[str, str]]:
-    if path.suffix == ".json":
-        try:
-            yield from _leaves(json.loads(text))
-        except (ValueError, RecursionError):
-            pass
-        return
-    for name, value in _SETTING.findall(text):
-        read = {"true": True, "false": False, "null": None, "~": None}.get(value.lower(), ...)
-        if read is ...:
-            try:
-                read = ast.literal_eval(value)
-            except (ValueError, SyntaxError):
-                continue
-        if _is_plain(read):
-            yield name, repr(read)
-
-
-def _leaves(data: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(data, dict):
-        for name, value in data.items():
-            if _is_plain(value):
-                yield name, repr(value)
-            else:
-                yield from _leaves(value)
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return len(value) < 20 and all(isinstance(item, (int, float)) for item in value)
-    return value is None or isinstance(value, (bool, int, float, str))

@@ -124,7 +124,7 @@ class Calls:
                     ]
                     more = {k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
                     name = more.get("dest") or next((w for w in words if w.startswith("--")), (words or [""])[0])
-                    if isinstance(more.get("default"), (int, float)):
+                    if isinstance(more.get("default"), (int, float, str)):
                         found[str(name).lstrip("-").replace("-", "_")] = more["default"]
             self._defaults[id(tree)] = found
         return self._defaults[id(tree)]

@@ -84,6 +84,7 @@ def outcome_of(
         return outcome
     compare = compare_in_any_layout if y.get("names") else compare_arrays
     outcome.layers = _layers(x["calls"], y["calls"], a, b, compare)
+    outcome.inside = _inside(x["calls"], y["calls"], a, b, compare)
     if y["status"] == "error":
         outcome.reasons += _left_to_a_person(y.get("trace", ""))
         outcome.reasons.append(_before_error(x["calls"], y["calls"], a, b, compare))
@@ -234,6 +235,29 @@ def _layers(
             errors.append(math.inf if other is None else compare(x["path"], a[name], other).max_rel)
         found.append((_call(x), max(errors)))
     return found
+
+
+def _inside(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+    compare: _Compare,
+) -> frozenset[str]:
+    """The targets of the links below the model of which every call has equal outputs."""
+    equal: set[str] = set()
+    different: set[str] = set()
+    for x, y in _calls(xs, ys):
+        target = x.get("target", "")
+        if not target or x["path"] == "/":
+            continue
+        names = [name for name in a if name == x["key"] or name.startswith(x["key"] + "/")]
+        others = {name: b.get(y["key"] + name[len(x["key"]) :]) if y else None for name in names}
+        is_equal = bool(names) and all(
+            (other := others[name]) is not None and compare(x["path"], a[name], other).equal for name in names
+        )
+        (equal if is_equal else different).add(target)
+    return frozenset(equal - different)
 
 
 def _call(call: Mapping[str, Any]) -> str:

@@ -39,7 +39,24 @@ class ModelsReport(VerifyReport):
         for outcome in self.outcomes:
             grouped.setdefault(outcome.pair.row, []).append(outcome)
         states = {row: _state(cases) for row, cases in grouped.items()}
+        states.update(dict.fromkeys(self._inside(states), PROVED))
         return {**states, **dict.fromkeys(self._bases(states), PROVED)}
+
+    def _inside(self, states: Mapping[str, str]) -> Mapping[str, str]:
+        """Classes that nothing was found for by itself, with a class that is proved and that makes and calls them: in
+        each mode what they gave there is equal.
+        """
+        found: dict[str, str] = {}
+        for row, state in states.items():
+            cases = [case for case in self.outcomes if case.pair.row == row and case.status == PASSED and case.compared]
+            if state == PROVED and any(case.inside for case in cases):
+                modes = {case.pair.mode: frozenset[str]() for case in cases}
+                for case in cases:
+                    modes[case.pair.mode] |= case.inside
+                for target in sorted(frozenset.intersection(*modes.values())):
+                    if states.get(target) == LEFT:
+                        found.setdefault(target, row)
+        return found
 
     def _bases(self, states: Mapping[str, str]) -> Mapping[str, str]:
         """Classes that cannot be run, as they only are the base of others, with one that is proved; none of these
@@ -77,7 +94,10 @@ class ModelsReport(VerifyReport):
     def _counted(self) -> Iterator[str]:
         own = self.classes()
         states = list(own.values())
-        bases = self._bases({**own, **{what.target: LEFT for what in self.left}})
+        without = {**own, **{what.target: LEFT for what in self.left}}
+        inside = self._inside(without)
+        bases = self._bases({**without, **dict.fromkeys(inside, PROVED)})
+        yield from (f"{row}: proved inside of {outer}" for row, outer in inside.items())
         yield from (f"{row}: proved as the base of {derived}" for row, derived in bases.items())
         if states:
             rest = [

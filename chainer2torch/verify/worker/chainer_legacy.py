@@ -73,33 +73,49 @@ def no_downloads():
             module._retrieve = lambda name, url, model: model
 
 
+# classes that are a case of a more general one today, with its first argument
+_GENERAL = {"MaxPooling2D": ("MaxPoolingND", 2)}
+
+
 def old_functions():
-    """``F.ReLU()(x)``: the classes of functions, which Chainer 1 had among the functions, called as then."""
+    """``F.ReLU()(x)``: the classes of functions, which Chainer 1 had among the functions, called as then. So are those
+    of a program, which were called until version 2.
+    """
     if hasattr(chainer.functions, "ReLU"):
         return
 
+    def called(function, *inputs):
+        return _alone(function.apply(inputs))
+
+    chainer.FunctionNode.__call__ = called
+
     def find(name):
+        general, *first = _GENERAL.get(name, (name,))
         if name[:1].isupper():
             for path, module in sys.modules.copy().items():
-                cls = getattr(module, name, None) if path.startswith("chainer.functions.") else None
+                cls = vars(module).get(general) if path.startswith("chainer.functions.") else None
                 if isinstance(cls, type) and issubclass(cls, chainer.FunctionNode):
-                    return _maker(cls)
+                    return _maker(cls, *first)
         raise AttributeError("module 'chainer.functions' has no attribute {!r}".format(name))
 
     chainer.functions.__getattr__ = find
 
 
-def _maker(cls):
+def _maker(cls, *first):
     def make(*args, **kwargs):
-        cls(*args, **kwargs)  # what it does not take is said here
+        cls(*first, *args, **kwargs)  # what it does not take is said here
 
         def call(*inputs):
-            outputs = cls(*args, **kwargs).apply(inputs)
-            return outputs[0] if len(outputs) == 1 else outputs
+            return _alone(call.apply(inputs))
 
+        call.apply = lambda inputs: cls(*first, *args, **kwargs).apply(inputs)
         return call
 
     return make
+
+
+def _alone(outputs):
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
 class Defaults(object):

@@ -8,6 +8,7 @@ Written for Python 3.6 and Chainer 3 and newer.
 import contextlib
 import gc
 import os
+import sys
 
 import chainer
 import numpy
@@ -24,6 +25,7 @@ from . import (
     kept_state,
     lockstep,
     missing,
+    model_text,
     roots,
     wire,
 )
@@ -173,6 +175,15 @@ def _end_of_steps(steps, model):
             yield "step/end/" + key, value
 
 
+def _target(cls, tree):
+    """``module:Class`` of a class at the top of a file of the tree; empty for any other."""
+    path = os.path.abspath(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
+    tree = os.path.abspath(tree) + os.sep
+    if not path.startswith(tree) or getattr(cls, "__qualname__", "") != cls.__name__:
+        return ""
+    return model_text.target_of(path[len(tree) :].replace(os.sep, "/"), cls.__name__)
+
+
 class _Calls(object):
     """Collects ``(call, arrays)`` of every link below a model in the order in which the calls end."""
 
@@ -224,4 +235,5 @@ class _Calls(object):
         if self._variables is not None:
             self._variables.update(tree.leaves)
         call = {"path": self._paths[id(link)], "type": type(link).__name__, "key": key, "line": line}
+        call["target"] = _target(type(link), self._tree)
         self.seen.append((call, arrays))

@@ -18,11 +18,15 @@ import time
 from . import attempt_values, chainer_snippets, missing, model_text, search_areas, search_room, search_values, wire
 
 _MOST = 400
-# Attempts without coming farther after which a search ends.
+# Attempts to begin with, before the best of them are changed.
+_STARTS = 30
+# Attempts without coming farther after which a search begins anew, or ends.
 _PATIENCE = 120
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
+# Values of all parameters: a smaller model is looked for, too.
+_LARGE = 20000000
 _NO_GPU = "CUDA environment is not correctly set up"
 # A first parameter of this name is given, whatever its default is: 64 images take long.
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
@@ -164,7 +168,7 @@ class Search(object):
         if "*" not in parameters:
             return [parameters]
         before = [name for name in parameters if name != "*"]
-        return [before + rest for rest in (["x"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
+        return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
 
     def _starts(self, names, known):
         """Inputs to begin with: what the code tells of them, the others of one sort."""
@@ -199,29 +203,43 @@ class Search(object):
             return search_values.arguments_for(name)
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
-        return list(dict.fromkeys(known + search_values.arguments_for(name) + links))
+        return list(dict.fromkeys(known + links + search_values.arguments_for(name)))
 
     # -- the search --------------------------------------------------------------------------------------------------
 
     def _climb(self, starts, end):
         """The first attempt that runs. Those that came farthest are changed first."""
-        ranked, unbuilt = [], []
-        for attempt in starts:
-            if self._over(end) and ranked:
-                break
-            if attempt.arguments in unbuilt:  # whatever its inputs are
-                continue
-            tried = self._evaluate(attempt)
-            if tried is True:
-                return attempt
-            if tried:
-                ranked.append(tried)
-                unbuilt += [attempt.arguments] if tried.phase == "build" else []
-        while ranked and not self._over(end):
-            ranked.sort(key=lambda tried: ([-part for part in tried.score], tried.number))
+        ranked, unbuilt, heavy = [], [], None
+        while starts and not self._over(end):
+            # All of them at once would leave no patience for changes.
+            some, starts = starts[:_STARTS], starts[_STARTS:]
+            for attempt in some:
+                if self._over(end) and ranked:
+                    break
+                if attempt.arguments in unbuilt:  # whatever its inputs are
+                    continue
+                tried = self._evaluate(attempt)
+                if tried is True and (self.size <= _LARGE or heavy):
+                    return attempt
+                if tried is True:  # a smaller one shows as much, and is compared in time
+                    heavy = attempt
+                    unbuilt.append(attempt.arguments)
+                elif tried:
+                    ranked.append(tried)
+                    unbuilt += [attempt.arguments] if tried.phase == "build" else []
+            self.farther = self.tried
+            found = self._changed(ranked, end, _PATIENCE // 2 if starts and not heavy else _PATIENCE)
+            if found is not None:
+                return found
+        return heavy
+
+    def _changed(self, ranked, end, patience):
+        """The first change of an attempt that runs; the others are added to those that are ranked."""
+        while ranked and not self._over(end) and self.tried - self.farther <= patience:
+            ranked.sort(key=self._rank)
             parent = ranked.pop(0)
             for other, is_repair in self._neighbours(parent):
-                if self._over(end):
+                if self._over(end) or self.tried - self.farther > patience:
                     break
                 tried = self._evaluate(other, parent if is_repair else None)
                 if tried is True:
@@ -233,11 +251,17 @@ class Search(object):
                         break
         return None
 
+    def _rank(self, tried):
+        """What came farthest is first; of as many lines, the inputs that the layers take, then more of Chainer's own
+        functions: taking a part of an image is one, of an array of words it is none.
+        """
+        is_likely = search_values.is_likely(tried.attempt.inputs, self.hints["first"])
+        return -tried.score[0], not is_likely, [-part for part in tried.score[1:]], tried.number
+
     def _over(self, end):
         return (
             self.tried - self.begun >= _MOST
             or self.lacking > _LACKING
-            or self.tried - self.farther > _PATIENCE
             or time.process_time() > min(end, self.end)
             or time.time() > self.wall
         )

@@ -9,7 +9,7 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
-from . import search_areas
+from . import search_areas, search_shapes
 
 BATCH = 4
 _LARGEST = 1 << 15
@@ -156,6 +156,9 @@ def repairs(inputs, arguments, error, options=None):
     text = " ".join(str(error).split())
     options = options or {}
     yield from search_areas.repaired(inputs, arguments, text, error)
+    yield from search_shapes.repaired(inputs, arguments, text, error)
+    for a, b in search_shapes.wanted(error):
+        yield from _numbers(inputs, arguments, a, b)
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
@@ -264,6 +267,19 @@ def is_too_large(spec):
     return size > _MOST_VALUES
 
 
+def is_likely(inputs, first):
+    """Whether inputs are integers where the layers of the model take words, and have none but labels otherwise."""
+    takes_words = first in ("words", "sequences")
+    kinds = {kind for spec in list(inputs.values())[:1] for kind in _kinds(spec)}
+    return not kinds or ("i" in kinds) == takes_words
+
+
+def _kinds(spec):
+    if isinstance(spec, list):
+        return {kind for item in spec for kind in _kinds(item)}
+    return {spec["dtype"][0]} if is_array(spec) else set()
+
+
 def _has_floats(spec):
     if isinstance(spec, list):
         return any(_has_floats(item) for item in spec)
@@ -314,7 +330,7 @@ def _numbers(inputs, arguments, a, b):
         yield together, arguments
     for name, value in arguments.items():
         for old, new in ((a, b), (b, a)):
-            if re.search(r"\b{}\b".format(old), value) and new > 0:
+            if re.search(r"\b{}\b".format(old), value) and 0 < new <= _LARGEST:
                 yield inputs, dict(arguments, **{name: re.sub(r"\b{}\b".format(old), str(new), value)})
             if re.search(r"\b{}\b".format(a), value) and together != inputs:
                 yield together, dict(arguments, **{name: re.sub(r"\b{}\b".format(a), str(b), value)})

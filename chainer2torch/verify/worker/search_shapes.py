@@ -1,0 +1,70 @@
+"""What the search for a model's arguments and inputs tries when an error names whole shapes, a place in an array, or a
+number where there should be several.
+
+An input is as in ``search_values``. Written for Python 3.6.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import re
+
+_SHAPE = r"\((\d+(?:, ?\d+)*,?|)\)"
+_LONGEST = 4096
+_NO_NUMBER = re.compile(
+    r"'int' object is not (iterable|subscriptable)|object of type 'int' has no len|int.* no .*'append'"
+)
+
+
+def repaired(inputs, arguments, text, error):
+    """Other inputs and arguments, as what an error says suggests."""
+    expect, actual = str(getattr(error, "expect", "")), str(getattr(error, "actual", ""))
+    if re.search(r"\.shape == .*\.shape", expect):
+        found = re.match("{} != {}$".format(_SHAPE, _SHAPE), actual)
+        for a, b in ((1, 2), (2, 1)) if found else ():
+            yield from _whole(inputs, arguments, _numbers(found.group(a)), _numbers(found.group(b)))
+    place = re.search(r"index (\d+) is out of bounds for axis (\d+) with size (\d+)", text)
+    if place:
+        yield from _longer(inputs, arguments, *(int(part) for part in place.groups()))
+    if _NO_NUMBER.search(text):
+        yield from _several(inputs, arguments)
+
+
+def wanted(error):
+    """Pairs of numbers, one that an axis has and one that it should have, where an error names the axis alone."""
+    expect = re.search(r"\.?shape\[-?\d+\] == (\d+)\b", str(getattr(error, "expect", "")))
+    actual = re.search(r"shape: " + _SHAPE, str(getattr(error, "actual", "")))
+    if not expect or not actual:
+        return []
+    return [(n, int(expect.group(1))) for n in reversed(_numbers(actual.group(1))) if n != int(expect.group(1))]
+
+
+def _numbers(text):
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+def _whole(inputs, arguments, shape, other):
+    """An input of one shape with the other: what is compared with the output."""
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["shape"] == shape:
+            yield dict(inputs, **{name: dict(spec, shape=other)}), arguments
+
+
+def _longer(inputs, arguments, index, axis, size):
+    """Inputs so long that they have what is asked for."""
+    changed = {}
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["shape"][axis : axis + 1] == [size] and index < _LONGEST:
+            changed[name] = dict(spec, shape=spec["shape"][:axis] + [index + 1] + spec["shape"][axis + 1 :])
+    if changed:
+        yield dict(inputs, **changed), arguments
+        for name in changed if len(changed) > 1 else ():
+            yield dict(inputs, **{name: changed[name]}), arguments
+
+
+def _several(inputs, arguments):
+    """Several numbers for one: for all arguments with the name of several, then for each."""
+    numbers = [name for name, value in arguments.items() if value.isdigit()]
+    plural = [name for name in numbers if name.endswith("s")]
+    for names in ([plural] if len(plural) > 1 else []) + [[name] for name in plural + numbers]:
+        for form in ("[{0}, {0}]", "({0}, {0})"):
+            yield inputs, dict(arguments, **{name: form.format(arguments[name]) for name in names})
