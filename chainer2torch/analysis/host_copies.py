@@ -47,6 +47,28 @@ def copies(node: ast.If | ast.IfExp, truth: bool, kind: KindOf) -> bool:
     return all(isinstance(value, ast.Call) and _is_copy(kind(value.func)) for value in values)
 
 
+def of_variable(node: ast.If | ast.IfExp, source: Source) -> bool:
+    """Whether a Variable is copied here: ``if gpu >= 0: y = to_cpu(y)``, and the next to read `y` says `y.data`.
+
+    Chainer refuses to copy one, so on a GPU such a program ends here; without a GPU it goes on with the Variable.
+    """
+    if isinstance(node, ast.IfExp):
+        return False
+    copied = {pair[0] for pair in map(_assigned, node.body + node.orelse) if pair is not None}
+    scope: ast.AST = node
+    while scope in source.parents and not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        scope = source.parents[scope]
+    end = node.end_lineno or node.lineno
+    later = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in copied and n.lineno > end]
+    following: dict[str, ast.Name] = {}
+    for name in sorted(later, key=source.start):
+        following.setdefault(name.id, name)
+    return any(
+        isinstance(member := source.parents.get(name), ast.Attribute) and member.attr in ("data", "array")
+        for name in following.values()
+    )
+
+
 def _is_guard(node: ast.If | ast.IfExp, truth: bool) -> bool:
     if isinstance(node, ast.IfExp):
         copied, plain = (node.body, node.orelse) if truth else (node.orelse, node.body)

@@ -130,10 +130,14 @@ class Statements(Interpreter):
         if truth is not None:
             start = dict(self.scopes[0])
             self.block(node.body if truth else node.orelse)
-            if host_copies.copies(node, truth, self.kind):
+            copied = host_copies.copies(node, truth, self.kind)
+            if copied and not host_copies.of_variable(node, self.module.source):
                 self._unreachable(node.orelse if truth else node.body)
                 return False
             self._restore(start)
+            if copied:  # Chainer goes on without a GPU only
+                self.block(node.orelse if truth else node.body)
+                return False
         return self._branches([node.body, node.orelse], node.test)
 
     def narrow(self, test: ast.expr, truth: bool) -> dict[str, Kind]:

@@ -66,6 +66,13 @@ def test_other_conditions_stay(other):
     assert "\nif args." in result.code
 
 
+def test_what_chainer_refuses_to_copy_stays_under_its_condition():
+    guarded = "if args.gpu >= 0:\n    y = cuda.to_cpu(y)\nz = y.data.transpose(1, 0) * 2\n"
+    original, migrated = both(guarded, head=HEAD)
+    assert np.array_equal(original["z"], migrated["z"])
+    assert "if args.gpu >= 0:\n    y = " in migrated["__code__"]
+
+
 def test_after_elif_it_is_one_of_several_cases():
     code = migrate_source(
         HEAD + "if args.ids:\n    z = y.data\nelif args.gpu >= 0:\n    z = cuda.to_cpu(y.data)\nelse:\n    z = y.data\n"

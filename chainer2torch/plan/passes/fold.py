@@ -71,6 +71,8 @@ def _copies(context: Context, decisions: Decisions) -> None:
         truth = host_copies.shape(node, context.source)
         if truth is None or not host_copies.copies(node, truth, context.analysis.kind):
             continue
+        if host_copies.of_variable(node, context.source):
+            continue
         _tell(context, decisions, node.test)
         if isinstance(node, ast.If):
             _fold_if(context, decisions, node, truth)
