@@ -7,6 +7,8 @@ from chainer2torch.verify.models.options import options, read_settings
 NET = """
 import argparse
 
+import chainer
+
 ACTIVATIONS = {'relu': max, 'gelu': min}
 DEFAULTS = {'pooling': 'avg', 'units': 2048, 'heads': 2}
 parser = argparse.ArgumentParser()
