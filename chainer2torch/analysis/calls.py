@@ -10,7 +10,7 @@ from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
-from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken
+from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -48,10 +48,14 @@ class Calls(LibraryCalls):
         args = [self.expr(a) for a in node.args]
         keywords: dict[str, Kind] = {}
         starred = pending = False
+        of_project = any(isinstance(option, (Class, Func)) for option in options(callee))
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
-                starred = True
+                inside = spread(self.module.source, keyword.value, kind) if of_project else None
+                keywords.update(inside or {})
+                pending = pending or any(k is BOTTOM for k in (inside or {}).values())
+                starred = starred or inside is None
             else:
                 keywords[keyword.arg] = kind
                 pending = pending or kind is BOTTOM

@@ -389,7 +389,7 @@ class Expressions(Interpreter):
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
             if of_chainer and not name.startswith("__"):
                 self.reads(receiver.site, name)
-                return UNKNOWN  # somebody has put it there, or a class that derives from this one: ``updater.gen``
+                return data.of_heirs(self, owner, name)  # or else somebody has put it there
             known = host_libraries.member(owner, name)
             return known or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:

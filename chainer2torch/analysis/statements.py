@@ -22,7 +22,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import sequences
+from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
 
@@ -296,6 +296,7 @@ class Statements(Interpreter):
         if new != old:
             cls.attrs[name] = new
             self.changed(cls, name)
+            self.changed(data.OF_HEIRS, name)
 
     @staticmethod
     def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:

@@ -107,7 +107,7 @@ def _by_marks(analysis: Analysis, places: list[ModuleInfo]) -> frozenset[ModuleI
         module
         for module in places
         if any_near(module, lambda m: any(word in m.source.text for word in freezing.CLIPS))
-        or any_near(module, lambda m: any(freezing.is_release(analysis, m, n) for n in m.source.of(ast.Attribute)))
+        or any_near(module, lambda m: any(_releases(analysis, m, n) for n in m.source.of(ast.Attribute)))
         or not freezing.freezes_for_good(analysis, module, _run(analysis, module))
     }
     size = -1
@@ -115,6 +115,10 @@ def _by_marks(analysis: Analysis, places: list[ModuleInfo]) -> frozenset[ModuleI
         size = len(found)
         found |= {m for m in places if any(o in seen[m] and _marks_in_run_of(analysis, o, m) for o in found)}
     return frozenset(found)
+
+
+def _releases(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    return freezing.is_release(analysis, module, node) or freezing.releases(module, node)
 
 
 def _marks_in_run_of(analysis: Analysis, module: ModuleInfo, other: ModuleInfo) -> bool:

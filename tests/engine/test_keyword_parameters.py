@@ -61,3 +61,47 @@ def test_a_default_is_one_of_the_values() -> None:
 def test_a_function_that_nobody_calls() -> None:
     source = "import chainer\n\ndef make(**kwargs):\n    return kwargs.pop('model').xp.zeros(3)\n"
     assert "compat.xp_of(kwargs.pop('model')).zeros(3)" in migrate_source(source, options=Options(style="native")).code
+
+
+SPREAD = """
+import chainer
+import chainer.links as L
+from chainer import training
+
+class Updater(training.StandardUpdater):
+    def __init__(self, *args, **kwargs):
+        self.net = kwargs.pop('model')
+        super().__init__(*args, **kwargs)
+
+    def update_core(self):
+        batch = self.net.xp.zeros(3, 'f')
+
+def picture():
+    @training.make_extension(trigger=(1, 'epoch'))
+    def draw(trainer):
+        return trainer.updater.net(trainer.updater.net.xp.zeros((3, 3), 'f')).data.transpose(1, 0)
+    return draw
+
+def main(other, iterator):
+    net = L.Linear(3, 4)
+    options = {{'device': -1}}
+    options['model'] = net
+    {more}
+    options['iterator'] = iterator
+    return Updater(**options)
+"""
+
+
+def test_a_dictionary_that_is_spread_and_what_an_extension_asks_the_updater_for() -> None:
+    result = migrate_source(SPREAD.format(more="print(options['device'])"), options=Options(style="native")).code
+    assert "torch.zeros(3, dtype=torch.float32, device=next(self.net.parameters()).device)" in result
+    assert ".detach().permute(1, 0)" in result
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["other(options)", "options.update(other)", "options[other] = 1", "if other:\n        options['model'] = other"],
+)
+def test_a_dictionary_into_which_something_else_may_be_put(more: str) -> None:
+    result = migrate_source(SPREAD.format(more=more), options=Options(style="native")).code
+    assert "device=next(self.net.parameters()).device" not in result

@@ -234,6 +234,20 @@ def _through_converter(interpreter: Interpreter, converter: Func, batch: Kind, t
 
 
 ONLY_OPTIMIZER = -1  # where the analysis keeps what is known of it
+OF_HEIRS = -2  # what attributes of any class of the project are read as, if nobody knows of which
+_WITH_HEIRS = "chainer.training.Updater"
+
+
+def of_heirs(interpreter: Interpreter, owner: str, name: str) -> Kind:
+    """What Chainer's updater does not have, those of the project do: ``trainer.updater.gen`` in an extension."""
+    if not interpreter.rules.is_subclass(owner, _WITH_HEIRS):
+        return UNKNOWN
+    interpreter.reads(OF_HEIRS, name)
+    heirs = [c for c in list(interpreter.classes.values()) if interpreter.derives(c, owner)]
+    having = [c for c in heirs if name in c.attrs or name in c.methods]
+    if not having:
+        return BOTTOM if any(interpreter.pending(c) for c in heirs) else UNKNOWN
+    return join_all([interpreter.class_attribute(c, name, Inst(c)) for c in having])
 
 
 def has_one_target(interpreter: Interpreter) -> bool:

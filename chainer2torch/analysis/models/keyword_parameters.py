@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Dct, Kind
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import Source
 
 _MARK = "**"
 ANY_KEYWORD = _MARK
@@ -32,3 +35,47 @@ def keywords_held(func: FuncInfo) -> Kind:
         return UNKNOWN
     items = tuple((name, kind) for name, kind in found.items() if _MARK + name != _CALLED)
     return Dct(UNKNOWN, items)
+
+
+def spread(source: Source, node: ast.expr, kind: Kind) -> dict[str, Kind] | None:
+    """The keywords that ``**node`` gives, if it can be seen that there are no others; None: who knows."""
+    if not isinstance(kind, Dct) or not kind.items:
+        return None
+    keys = (
+        _keys(node) if isinstance(node, ast.Dict) else _keys_put(source, node) if isinstance(node, ast.Name) else None
+    )
+    held = {key: value for key, value in kind.items if isinstance(key, str)}
+    return held if keys is not None and keys == held.keys() and len(held) == len(kind.items) else None
+
+
+def _keys_put(source: Source, name: ast.Name) -> set[str] | None:
+    """All keys of a dictionary of a function, which is displayed, gets items, and is spread: nothing else."""
+    scope: ast.AST = name
+    while scope in source.parents and not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        scope = source.parents[scope]
+    keys: set[str] = set()
+    displayed = False
+    for use in ast.walk(scope):
+        if not isinstance(use, ast.Name) or use.id != name.id:
+            continue
+        around = source.parents.get(use)
+        more: set[str] | None = None
+        if isinstance(around, ast.Assign) and around.targets == [use] and isinstance(around.value, ast.Dict):
+            more, displayed = _keys(around.value), True
+        elif isinstance(around, ast.Subscript) and around.value is use:
+            more = _key(around.slice) if isinstance(around.ctx, ast.Store) else set()
+        elif isinstance(around, ast.keyword) and around.arg is None:
+            more = set()
+        if more is None:
+            return None
+        keys |= more
+    return keys if displayed else None
+
+
+def _keys(display: ast.Dict) -> set[str] | None:
+    found = [None if key is None else _key(key) for key in display.keys]
+    return None if None in found else {key for keys in found if keys is not None for key in keys}
+
+
+def _key(node: ast.expr) -> set[str] | None:
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

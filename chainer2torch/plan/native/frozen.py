@@ -82,7 +82,8 @@ def _freeze(context: Context, decisions: Decisions, node: ast.Attribute, marks: 
     else:
         statement = context.source.parents[outer]
         place = context.source.start(statement)
-        decisions.edit(statement, ReplaceStatement(place, "native.freeze([self])", operands))
+        helper = "native.unfreeze" if freezing.releases(context.module, node) else "native.freeze"
+        decisions.edit(statement, ReplaceStatement(place, f"{helper}([self])", operands))
 
 
 __all__ = ["run"]

@@ -49,7 +49,7 @@ def _is_statement(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -
 
 
 def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
-    """Whether ``param.update_rule.enabled`` is read, or set to False for good."""
+    """Whether ``param.update_rule.enabled`` is read, or set to False or True."""
     flag = module.source.parents.get(node)
     if not isinstance(flag, ast.Attribute) or flag.attr != "enabled":
         return False
@@ -57,7 +57,7 @@ def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
     if isinstance(flag.ctx, ast.Load):
         return True
     alone = isinstance(statement, ast.Assign) and len(statement.targets) == 1
-    return alone and isinstance(statement, ast.Assign) and _is_false(statement.value)
+    return alone and isinstance(statement, ast.Assign) and _is_bool(statement.value)
 
 
 def reads(module: ModuleInfo, node: ast.Attribute) -> bool:
@@ -82,8 +82,16 @@ def is_release(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> b
     return node.attr == RELEASE and not is_own(analysis, node) and _is_statement(analysis, module, node)
 
 
-def _is_false(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is False
+def releases(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``param.update_rule.enabled = True`` is what a place says."""
+    flag = module.source.parents.get(node)
+    statement = module.source.parents.get(flag) if isinstance(flag, ast.Attribute) and flag.attr == "enabled" else None
+    value = statement.value if isinstance(statement, ast.Assign) and flag in statement.targets else None
+    return node.attr == RULE and isinstance(value, ast.Constant) and value.value is True
+
+
+def _is_bool(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[ModuleInfo]) -> bool:
@@ -166,4 +174,5 @@ __all__ = [
     "is_release",
     "is_understood",
     "reads",
+    "releases",
 ]

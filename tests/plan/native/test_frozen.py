@@ -53,6 +53,15 @@ def test_single_parameters(optimizer):
     assert "Late" not in code and "faithful" not in code
 
 
+@pytest.mark.parametrize("optimizer", MAKERS)
+def test_parameters_that_take_turns(optimizer):
+    then = "model.l1.W.update_rule.enabled = False"
+    later = "model.l1.W.update_rule.enabled = True; model.l2.W.update_rule.enabled = False"
+    code = check(program(optimizer, then=then, later=later), rtol=1e-4)
+    assert "compat.unfreeze([model.l1.weight])" in code and "compat.freeze([model.l2.weight])" in code
+    assert "Late" not in code and "faithful" not in code
+
+
 @pytest.mark.parametrize("optimizer", [*MAKERS, "RMSprop()", "AdaGrad(0.1)"])
 @pytest.mark.parametrize("frozen", ["model.l1.disable_update()", "model.l1.W.update_rule.enabled = False"])
 def test_gradients_of_frozen_parameters_count_in_the_norm(optimizer, frozen):
