@@ -38,7 +38,13 @@ def run(tmp_path, monkeypatch):
     """``run(behaviour)``: three batches, each run by ``behaviour(batch)``; gives the report and what was told."""
 
     def run(behaviour, **given):
-        monkeypatch.setattr(batches, "_run", lambda batch, setting, share: behaviour(batch))
+        def run_one(batch, setting, share, add):
+            part, left = behaviour(batch)
+            if part.outcomes:
+                add(part, [])
+            return left
+
+        monkeypatch.setattr(batches, "_run", run_one)
         report, told = ModelsReport([], [], {}), []
         todo = batches.batches([], [], _left("a:X", "b.c:Y", "d.e:Z"))
         run_batches(todo, Setting(tmp_path, tmp_path, **given), report, lambda part, left: told.append(left))
@@ -163,7 +169,21 @@ def test_within_a_budget_few_are_compared_at_a_time_and_the_smallest_first(tmp_p
     monkeypatch.setattr(batches, "choose", lambda *args, **options: (entries, []))
     monkeypatch.setattr(batches, "run", run)
     setting = Setting(tmp_path, tmp_path, end=time.monotonic() + 100)
-    report, left = batches._run(batches.Batch(), setting, 1.0)
-    assert ran == [["a:C5", "a:C4"]] and len(report.outcomes) == 2
+    parts = []
+    left = batches._run(batches.Batch(), setting, 1.0, lambda part, left: parts.extend(part.outcomes))
+    assert ran == [["a:C5", "a:C4"]] and len(parts) == 2
     assert {what.target for what in left} == {"a:C0", "a:C1", "a:C2", "a:C3"}
     assert "before it was compared" in left[0].why
+
+
+def test_what_takes_longer_than_the_rest_of_the_budget_is_not_begun(tmp_path, monkeypatch):
+    entries = [ModelEntry(f"a:C{i}", [], {}, {}, ["train"], size=size) for i, size in enumerate((10, 10**9))]
+    monkeypatch.setattr(batches, "choose", lambda *args, **options: (entries, []))
+    monkeypatch.setattr(batches, "run", lambda some, setting: VerifyReport([_outcome(some[0].target)], [], {}))
+    told = []
+    for end, rest in ((time.monotonic() + 100, ["a:C1"]), (float("inf"), [])):
+        left = batches._run(
+            batches.Batch(), Setting(tmp_path, tmp_path, end=end), 1.0, lambda part, left: told.append(part)
+        )
+        assert [what.target for what in left] == rest
+    assert len(told) == 2 and "it takes longer" in batches._LONG

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainer2torch.verify.worker import chainer_search, model_text, search_areas, search_values
+from chainer2torch.verify.worker import chainer_search, chainer_trials, model_text, search_areas, search_values
 from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
 
 
@@ -153,6 +153,16 @@ class _Fake(chainer_search.Search):
 
 def _start(number, spec):
     return chainer_search.Attempt({"n": str(number)}, "", {"x": spec})
+
+
+def test_what_is_made_from_another_comes_after_it():
+    def case(name, **recipe):
+        return {"target": f"net:{name}", "hints": {"recipes": [recipe] if recipe else []}}, None
+
+    model = case("BertModel", config="importlib.import_module('net').Config(8)")
+    classifier = case("Classifier", body="importlib.import_module('net').BertModel(8)")
+    found = chainer_trials.after_others([classifier, case("Head", bert="8"), model])
+    assert [other["target"] for other, _ in found] == ["net:BertModel", "net:Classifier", "net:Head"]
 
 
 def test_many_beginnings_leave_patience_for_changes():

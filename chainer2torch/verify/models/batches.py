@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -17,6 +18,10 @@ from chainer2torch.verify.results import VerifyReport
 _MOST = 12  # classes of a batch
 _TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
+_RUNS = 15  # of a forward pass, at the least: those of both sides, and what their backward passes take
+_VALUES_A_SECOND = 5_000_000  # of parameters, which are written, read and compared several times
+_LATE = "not reached: its time was up before it was compared (--budget)"
+_LONG = "not reached: to compare it takes longer than what was left of the time (--budget)"
 _WORKERS = 2
 
 
@@ -87,33 +92,42 @@ def run_batches(
     """
     waiting = list(todo)
     pool = ThreadPoolExecutor(min(_WORKERS, os.cpu_count() or 1))
-    running: dict[Future[tuple[VerifyReport, list[Left]]], Batch] = {}
+    running: dict[Future[list[Left]], Batch] = {}
+    lock = threading.Lock()
+
+    def add(part: VerifyReport, left: list[Left]) -> None:
+        with lock:
+            _add(report, part, left)
+            if tell is not None:
+                open_ = [target for batch in [*waiting, *running.values()] for target in batch.targets()]
+                tell(report, len(set(open_) - {outcome.pair.row for outcome in report.outcomes}))
+
     try:
         while waiting or running:
             while waiting and len(running) < pool._max_workers and not setting.is_over():
                 batch = waiting.pop(0)
                 share = pool._max_workers * len(batch) / (len(batch) + sum(map(len, waiting)))
-                running[pool.submit(_run, batch, setting, share)] = batch
+                running[pool.submit(_run, batch, setting, share, add)] = batch
             if not running:
                 break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                batch, (part, left) = running[future], future.result()
+                batch, left = running[future], future.result()
                 del running[future]
                 if setting.end != float("inf") and len(again := _once_more(batch, left)):
                     waiting.append(again)
                     left = [what for what in left if what not in again.so_far]
-                _add(report, part, left)
-                if tell is not None:
-                    tell(report, sum(map(len, [*waiting, *running.values()])))
+                if left:
+                    add(VerifyReport([], [], {}, setting.device), left)
     except KeyboardInterrupt:
         report.problems.append("interrupted")
     finally:
         setting.stop.set()
         pool.shutdown()
     why = "interrupted" if "interrupted" in report.problems else "its time was up before it was reached (--budget)"
+    known = {outcome.pair.row for outcome in report.outcomes}
     for batch in [*running.values(), *waiting]:
-        targets = batch.targets()
+        targets = [target for target in batch.targets() if target not in known]
         reasons = [Left(target, f"not reached: {why}") for target in dict.fromkeys(targets)]
         report.add_left(batch.so_far or reasons)
 
@@ -130,11 +144,11 @@ def _once_more(batch: Batch, left: Sequence[Left]) -> Batch:
     )
 
 
-def _run(batch: Batch, setting: Setting, share: float) -> tuple[VerifyReport, list[Left]]:
-    """Finds out what the models of a batch take, and compares them.
+def _run(batch: Batch, setting: Setting, share: float, add: Callable[[VerifyReport, list[Left]], None]) -> list[Left]:
+    """Finds out what the models of a batch take, and compares them; gives what is left.
 
     Within a budget, trying may take half of what is left, or of the batch's share of it, and few are compared at a
-    time, the quickest first: what is not reached then takes nothing else with it.
+    time, the quickest first, each given to ``add``: what is not reached then takes nothing else with it.
     """
     is_short = setting.end != float("inf")
     chosen, left = choose(
@@ -151,20 +165,21 @@ def _run(batch: Batch, setting: Setting, share: float) -> tuple[VerifyReport, li
     )
     entries = [*batch.given, *chosen]
     if not is_short:
-        return run(entries, setting), left
+        add(run(entries, setting), [])
+        return left
     entries.sort(key=lambda entry: (round(entry.seconds, 1), entry.size))
-    report = VerifyReport([], [], {}, setting.device)
     for first in range(0, len(entries), _TOGETHER):
-        some = entries[first : first + _TOGETHER]
-        if setting.is_over():
-            why = "not reached: its time was up before it was compared (--budget)"
-            left += [Left(entry.target, why) for entry in some]
-            continue
-        part = run(some, setting)
-        report.outcomes += part.outcomes
-        report.problems += part.problems
-        report.versions.update(part.versions)
-    return report, left
+        some = [entry for entry in entries[first : first + _TOGETHER] if not _is_too_long(entry, setting)]
+        late = [entry for entry in entries[first : first + _TOGETHER] if entry not in some]
+        left += [Left(entry.target, _LATE if setting.is_over() else _LONG) for entry in late]
+        if some:
+            add(run(some, setting), [])
+    return left
+
+
+def _is_too_long(entry: ModelEntry, setting: Setting) -> bool:
+    """Whether what is left of a budget is not enough: a comparison that is broken off shows nothing."""
+    return setting.is_over() or setting.left() < _RUNS * entry.seconds + entry.size / _VALUES_A_SECOND
 
 
 def _add(report: ModelsReport, part: VerifyReport, left: list[Left]) -> None:

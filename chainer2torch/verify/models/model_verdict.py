@@ -80,6 +80,7 @@ def outcome_of(
     lacking = sorted({*x.get("missing", []), *y.get("missing", [])})
     outcome.notes += [f"not installed, and not used by what was run: {', '.join(lacking)}"] if lacking else []
     outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
+    outcome.notes += ["PyTorch's model is made from tensors, Chainer's from arrays"] if y.get("with_tensors") else []
     if "calls" not in x or "calls" not in y:
         return outcome
     compare = compare_in_any_layout if y.get("names") else compare_arrays

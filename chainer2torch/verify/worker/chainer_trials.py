@@ -70,6 +70,7 @@ def work(job, folder):
                 results.add(dict(record, id=case["id"], provisional=True))
         open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults)
         # Those that need others come after them.
+        open_ = after_others(open_)
         still = []
         for number, (case, record) in enumerate(open_):
             results.begin(case["id"])
@@ -96,6 +97,24 @@ def work(job, folder):
         for case, record in _seen_inside(results, still, made, running, outputs, folders, defaults):
             _add(results, record, case, made, running)
     results.close()
+
+
+def after_others(open_):
+    """Cases in order, those behind all others that are made from one of them: by a call that the project has, or by the
+    name of a parameter.
+    """
+    names = {case["target"].partition(":")[2].lower() for case, _ in open_}
+
+    def needs_another(case):
+        recipes = case["hints"]["recipes"]
+        own = case["target"].partition(":")[2].lower()
+        texts = " ".join(text for recipe in recipes for text in recipe.values())
+        if {name.lower() for name in re.findall(r"import_module\('[^']*'\)\.(\w+)", texts)} & (names - {own}):
+            return True
+        parameters = {name.lower().replace("_", "") for recipe in recipes for name in recipe}
+        return any(len(name) > 2 and name in other for name in parameters for other in names - {own})
+
+    return sorted(open_, key=lambda pair: needs_another(pair[0]))
 
 
 def _seen_inside(results, open_, made, running, outputs, folders, defaults):

@@ -75,6 +75,12 @@ def text(target, arguments, method, inputs, torch=False, called=""):
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return {}\n".format(head, maker(target, arguments), given, called)
 
 
+def with_tensors(source):
+    """The text for PyTorch with tensors in the place of the arrays that a model is made from."""
+    new = re.sub(r"\b(numpy\.tri\([^()]*\))", r"torch.from_numpy(\1)", source)
+    return new if new == source else "import torch\n" + new
+
+
 def _functions(arguments):
     lines = ["import torch\n\n\nclass F:\n"]
     for name in sorted(set(re.findall(r"\bF\.(\w+)", arguments))):
