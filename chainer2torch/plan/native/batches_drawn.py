@@ -62,7 +62,8 @@ def draws_of(analysis: Analysis, cls: ClassInfo) -> Draws | None:
     fixed = analysis.once(_fixed)
     ways = _Walk(methods, again).of(methods["update_core"].node, frozenset())
     (found,) = ways if len(ways) == 1 else (_UNKNOWN,)
-    known = found != _UNKNOWN and all(map(fixed.__contains__, found.attributes))
+    # a function that gets the iterators may draw where no call shows it; nobody means an epoch without batches
+    known = found not in (_UNKNOWN, _NONE) and all(map(fixed.__contains__, found.attributes))
     return found if known else None
 
 

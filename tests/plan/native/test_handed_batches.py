@@ -236,6 +236,7 @@ def test_what_draws_its_batches_goes_on_doing_so(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **DRAWN[name]})
     code = migrate_source(source, options=Options(style="native")).code
     assert "BatchUpdater" not in code and "update_core(self)" in code, code
+    assert "iterations_per_epoch(updater, 0)" not in code  # drawn where nobody sees it: the Trainer counts
 
 
 def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
