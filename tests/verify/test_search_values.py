@@ -56,6 +56,11 @@ def test_an_index_that_is_too_large():
     assert _repaired({"x": WORDS}, {}, error)[0] == ({"x": dict(WORDS, shape=[4, 30])}, {})
 
 
+def test_two_numbers_of_an_error_of_the_programs_own():
+    error = ValueError("4 tensors were passed, but the module was made to mix 8 tensors")
+    assert ({"xs": VECTOR}, {"size": "4"}) in _repaired({"xs": VECTOR}, {"size": "8"}, error)
+
+
 def test_several_numbers_for_one():
     error = TypeError("'int' object is not iterable")
     arguments = {"n": "3", "sizes": "3", "filters": "8"}

@@ -18,8 +18,8 @@ from chainer2torch.verify.results import VerifyReport
 _MOST = 12  # classes of a batch
 _TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
-_RUNS = 15  # of a forward pass, at the least: those of both sides, and what their backward passes take
-_VALUES_A_SECOND = 5_000_000  # of parameters, which are written, read and compared several times
+_RUNS = 5  # of a forward pass, at the least: those of both sides, and what their backward passes take
+_VALUES_A_SECOND = 10_000_000  # of parameters, which are written, read and compared several times
 _LATE = "not reached: its time was up before it was compared (--budget)"
 _LONG = "not reached: to compare it takes longer than what was left of the time (--budget)"
 _WORKERS = 2

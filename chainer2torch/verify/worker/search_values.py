@@ -186,7 +186,9 @@ def repairs(inputs, arguments, error, options=None):
             if a != b:
                 yield from _numbers(inputs, arguments, a, b)
                 yield from _numbers(inputs, arguments, b, a)
-    if "must have same" in text or "mismatch" in text.lower() or "!=" in text:
+    # a program's own error that names two numbers
+    is_own = isinstance(error, (ValueError, AssertionError)) and len(set(re.findall(r"\b\d+\b", text))) == 2
+    if is_own or "must have same" in text or "mismatch" in text.lower() or "!=" in text:
         found = [int(n) for n in re.findall(r"\b\d+\b", text)][:6]
         for a, b in zip(found, found[1:]):
             if a != b:
