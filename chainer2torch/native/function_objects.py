@@ -35,7 +35,7 @@ class FunctionObject:
 
 
 class JoiningFunctionObject(FunctionObject):
-    """The same of a function that takes all inputs as one sequence, as ``torch.cat`` does."""
+    """The same of a function that takes all inputs as one sequence. Source: chainer.functions.array.concat.Concat."""
 
     def _run(self, inputs: Sequence[Any]) -> Any:
         return self.function(tuple(inputs), **self.options)
