@@ -1,10 +1,11 @@
-"""Names that only Python 2 has, in files that Python 3 parses: whoever runs these lines gets a NameError today."""
+"""Names that only Python 2 has, in files that Python 3 parses: whoever runs these lines gets an error today."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import re
+from collections.abc import Iterator
 
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
@@ -17,11 +18,15 @@ _TODAY = {
     "long": "int",
     "raw_input": "input",
 }
+# modules that have another name today and hold the same
+_MODULES = {"cPickle": "pickle", "ConfigParser": "configparser", "cStringIO": "io"}
 _VIEWS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
 # what a program asks that runs under both
 _ASKS = re.compile(r"\bPY[23]\b|\bversion_info\b|\bversion\b|\bhexversion\b")
 _GUARDS = (ast.Try, ast.If, ast.IfExp)
-_WORDS = re.compile(rf"(?<![\w.])(?:{'|'.join(_TODAY)})\b")  # not `torch.long`
+_WORDS = re.compile(  # not `torch.long`
+    rf"(?<![\w.])(?:{'|'.join(_TODAY)})\b|^[ \t]*(?:import|from)[ \t][^\n#]*\b(?:{'|'.join(_MODULES)})\b", re.MULTILINE
+)
 
 
 def suspected(text: str) -> bool:
@@ -49,6 +54,7 @@ def names_of_today(source: Source) -> tuple[str, bool]:
             continue
         if scopes.get(name) is None and name.id not in source.assigned and not _guarded(source, name):
             edits.append((*source.span(name), new))
+    edits += _imports(source)
     only = bool(edits)
     if only:  # a dictionary is a guess, but one that a file of Python 2 confirms
         for member in source.of(ast.Attribute):
@@ -58,6 +64,29 @@ def names_of_today(source: Source) -> tuple[str, bool]:
                 end = source.span(member)[1]
                 edits.append((end - len(member.attr), end, _VIEWS[member.attr]))
     return replaced(source.text, edits), only
+
+
+def _imports(source: Source) -> Iterator[tuple[int, int, str]]:
+    """The imports of modules that have another name today; those that something else stands beside stay."""
+    for node in source.of(ast.Import):
+        if any(alias.name in _MODULES for alias in node.names) and not _may_fail(source, node):
+            names = [_imported(alias) for alias in node.names]
+            yield (*source.span(node), f"import {', '.join(names)}")
+    for found in source.of(ast.ImportFrom):
+        if found.module in _MODULES and not found.level and not _may_fail(source, found):
+            start = source.span(found)[0] + len("from ")
+            if source.text.startswith(found.module, start):
+                yield start, start + len(found.module), _MODULES[found.module]
+
+
+def _imported(alias: ast.alias) -> str:
+    new, own = _MODULES.get(alias.name, alias.name), alias.asname or alias.name
+    return new if new == own else f"{new} as {own}"
+
+
+def _may_fail(source: Source, node: ast.AST) -> bool:
+    """Whether a program has thought of an import that fails."""
+    return any(isinstance(around, ast.Try) for around in source.ancestors(node)) or _guarded(source, node)
 
 
 def replaced(text: str, edits: list[tuple[int, int, str]]) -> str:

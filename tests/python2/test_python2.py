@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from chainer2torch import engine
-from chainer2torch.python2 import convert
+from chainer2torch.python2 import convert, names
 from chainer2torch.python2 import engine as python2
 from chainer2torch.rules import codes
 
@@ -262,6 +262,21 @@ def test_a_print_to_a_file_that_python_3_takes_for_an_expression(line, code):
 
 
 # -- files that Python 3 parses ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("import cPickle as pickle\n", "import pickle\n"),
+        ("import os, cPickle\ncPickle.load(f)\n", "import os, pickle as cPickle\ncPickle.load(f)\n"),
+        ("from ConfigParser import SafeConfigParser\n", "from configparser import SafeConfigParser\n"),
+        ("try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle\n", None),
+        ("import six\nif six.PY2:\n    import cPickle\n", None),
+        ("from six.moves import cPickle\n", None),
+    ],
+)
+def test_modules_of_python_2_in_a_file_that_parses(text, new):
+    assert names.suspected(text) and names.of_today(text) == new
 
 
 def test_names_of_python_2_in_a_file_that_parses():
