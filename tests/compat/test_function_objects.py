@@ -11,6 +11,7 @@ from chainer2torch.compat.functions.function_objects import FunctionObject, Join
 from chainer2torch.compat.functions.own_functions import FunctionNode
 from chainer2torch.compat.functions.pooling import upsampling_2d
 from chainer2torch.engine import Options, migrate_source
+from chainer2torch.native import function_objects as native
 
 HEAD = "import chainer\nimport chainer.functions as F\n"
 
@@ -62,6 +63,7 @@ def test_a_function_and_a_link_of_one_name_are_told_apart():
     assert [s.state for s in result.sites if s.line == 2] == ["manual"]
 
 
+@pytest.mark.parametrize("pooling", [MaxPooling2D, native.MaxPooling2D])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "shape, options",
@@ -71,25 +73,26 @@ def test_a_function_and_a_link_of_one_name_are_told_apart():
         ((1, 2, 8, 5), {"ksize": (3, 2), "stride": 2, "cover_all": False}),
     ],
 )
-def test_max_pooling(dtype, shape, options):
+def test_max_pooling(pooling, dtype, shape, options):
     values = np.random.RandomState(0).randn(*shape).astype(dtype)
     x = chainer.Variable(values.copy())
     (y,) = MaxPoolingND(2, **options).apply((x,))
     F.sum(y * y).backward()
     t = torch.from_numpy(values.copy()).requires_grad_()
-    (ours,) = MaxPooling2D(**options).apply((t,))
+    (ours,) = pooling(**options).apply((t,))
     (ours * ours).sum().backward()
     np.testing.assert_array_equal(ours.detach().numpy(), y.array)
     np.testing.assert_allclose(t.grad.numpy(), x.grad, rtol=1e-6)
 
 
+@pytest.mark.parametrize("pooling", [MaxPooling2D, native.MaxPooling2D])
 @pytest.mark.parametrize(
     "options", [{"ksize": 2}, {"ksize": 3, "stride": 2, "pad": 1}, {"ksize": (3, 2), "stride": 2, "cover_all": False}]
 )
-def test_what_upsampling_asks_of_a_max_pooling(options):
+def test_what_upsampling_asks_of_a_max_pooling(pooling, options):
     """The object keeps where the maxima were, and forgets it with the next input."""
     values = np.random.RandomState(1).randn(2, 3, 7, 8).astype("f")
-    pool = MaxPooling2D(**options)
+    pool = pooling(**options)
     with pytest.raises(AttributeError):
         _ = pool.indexes
     for data in (values, -values):
@@ -105,8 +108,9 @@ def test_what_upsampling_asks_of_a_max_pooling(options):
         }
         theirs = F.upsampling_2d(y, indexes, **args)
         np.testing.assert_array_equal(upsampling_2d(ours, pool.indexes, **args).detach().numpy(), theirs.array)
-    pool.indexes = pool.indexes[:, :, :1, :1]
-    assert pool.indexes.shape == (2, 3, 1, 1)
+    if pooling is MaxPooling2D:
+        pool.indexes = pool.indexes[:, :, :1, :1]
+        assert pool.indexes.shape == (2, 3, 1, 1)
 
 
 def test_calls_and_several_outputs():
@@ -118,3 +122,14 @@ def test_calls_and_several_outputs():
     joined = JoiningFunctionObject(torch.cat, dim=1)
     assert torch.equal(joined(x, x), torch.cat([x, x], dim=1))
     assert torch.equal(joined.apply([x])[0], x)
+
+
+def test_the_short_ones():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert native.FunctionObject(torch.sum, dim=1)(x).tolist() == [3, 12]
+    parts = native.FunctionObject(torch.split, split_size_or_sections=1, dim=1).forward((x,))
+    assert isinstance(parts, tuple) and [p.shape for p in parts] == [(2, 1)] * 3
+    joined = native.JoiningFunctionObject(torch.cat, dim=1)
+    assert torch.equal(joined(x, x), torch.cat([x, x], dim=1))
+    code = migrate_source(HEAD + "f = F.ReLU()\n", options=Options(style="native"))
+    assert "FunctionNode" not in " ".join(map(str, code.helpers)) and "compat.FunctionObject(F.relu)" in code.code

@@ -516,6 +516,9 @@ ASKS = """
         "isinstance(link, L.BatchNormalization)",
         "isinstance(link, (L.Convolution2D, L.Linear))",
         "isinstance(link, L.EmbedID)",
+        "type(link) == L.BatchNormalization",
+        "type(link) is not L.Linear",
+        "link.__class__ is not None and type(link) != L.EmbedID",
         "isinstance(link, chainer.Link)",
         "hasattr(link, 'W')",
         "hasattr(link, 'b')",
@@ -529,6 +532,14 @@ ASKS = """
 def test_questions_to_links(question):
     original, migrated = both(ASKS.format(question))
     assert migrated["answers"] == pytest.approx(original["answers"], rel=1e-6)
+
+
+def test_a_type_that_several_classes_stand_for_is_asked_by_isinstance():
+    source = "import chainer.links as L\ndef f(a):\n    return type(a) == L.BatchNormalization\n"
+    result = migrate_source(source)
+    assert "isinstance(a, (nn.BatchNorm1d, " in result.code and "TODO" not in result.code
+    heir = migrate_source(source + "class Norm(L.BatchNormalization):\n    pass\n")
+    assert "type(a) ==" in heir.code and "TODO" in heir.code
 
 
 @pytest.mark.parametrize("optimizer", ["SGD(0.1)", "MomentumSGD(0.05)", "Adam(0.1)", "RMSprop(0.05)"])

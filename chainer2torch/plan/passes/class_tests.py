@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
 from chainer2torch.plan.questions.variable_tests import harmless, wraps
+from chainer2torch.rules.table import Row
 
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
@@ -29,7 +30,7 @@ def run(context: Context) -> Decisions:
                     _class_test(context, decisions, cls, node)
         elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
             _base_method(context, decisions, node)
-        elif isinstance(node, ast.Compare):
+        elif isinstance(node, ast.Compare) and not _type_test(context, decisions, node):
             for side in (node.left, *node.comparators):
                 for cls in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]:
                     _compared(context, decisions, cls)
@@ -84,27 +85,56 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:
         return
+    if also := _also(context, row, made):
+        state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
+    decisions.replace(node, _asked(context, row, made, new), {})
+    decisions.use(node)
+    decisions.mark(node, row, row.name, state, note, quiet=quiet)
+
+
+def _also(context: Context, row: Row, made: list[str]) -> list[str]:
+    """Other links that the project names and that become one of the same classes."""
     others = [
         context.rules.rows[other]
         for other in context.rules.rows
         if other.startswith("chainer.links.") and _mentioned(context, other.rpartition(".")[2])
     ]
-    also = sorted(
+    return sorted(
         other.name.rpartition(".")[2]
         for other in others
         if other is not row and other.value and torch_classes(other) & set(made)
     )
-    if also:
-        state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
+
+
+def _asked(context: Context, row: Row, made: list[str], new: str) -> str:
+    """The classes that such a link may be of here, as the second argument of isinstance."""
     if row.tested_as:
         long = row.name == BATCH_NORMALIZATION and context.analysis.once(may_have_axes)
-        asked = f"({row.tested_as}, compat.BatchNormalization)" if long else row.tested_as
-    else:
-        made = sorted(made)
-        asked = f"({', '.join([*made, new])})" if made else new
-    decisions.replace(node, asked, {})
-    decisions.use(node)
-    decisions.mark(node, row, row.name, state, note, quiet=quiet)
+        return f"({row.tested_as}, compat.BatchNormalization)" if long else row.tested_as
+    return f"({', '.join([*sorted(made), new])})" if made else new
+
+
+def _type_test(context: Context, decisions: Decisions, node: ast.Compare) -> bool:
+    """``type(x) == L.Linear`` is ``isinstance(x, nn.Linear)``, if no class of the project derives from that link."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+        return False
+    asked, cls = node.left, node.comparators[0]
+    if not isinstance(asked, ast.Call) or len(asked.args) != 1 or asked.keywords:
+        return False
+    name = context.reference(cls)
+    row = context.rules.rows.get(name) if name else None
+    if context.analysis.kind(asked.func) != Ref("builtins.type") or row is None or not row.value:
+        return False
+    made = list(torch_classes(row)) if row.name.startswith("chainer.links.") else []
+    heirs = any(context.analysis.derives(found, row.name) for found in context.analysis.classes.values())
+    if not made or heirs or _also(context, row, made):
+        return False
+    negated = "not " * isinstance(node.ops[0], (ast.NotEq, ast.IsNot))
+    template = f"{negated}isinstance(x, {_asked(context, row, made, row.value)})"
+    decisions.replace(node, template, {"x": context.operand(asked.args[0])})
+    decisions.use(cls)
+    decisions.mark(cls, row, row.name, row.state)
+    return True
 
 
 def _fetching(context: Context, test: ast.Call) -> ast.expr | None:
