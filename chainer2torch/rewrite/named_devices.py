@@ -64,11 +64,22 @@ def _device(source: Source, node: ast.IfExp) -> _Device | None:
     statement = source.statement(node)
     if not isinstance(scope, _SCOPES) or isinstance(statement, (*_SCOPES, ast.ClassDef, ast.While)):
         return None
-    if isinstance(statement, ast.Assign) and statement.value is node:
-        return None  # it has a name
+    if isinstance(statement, ast.Assign) and statement.value is node or _is_guarded(source, node, statement):
+        return None  # it has a name; or it is not always asked: ``None if gpu is None else <node>``
     if source.line_statement(node) is not statement or source.text.startswith("elif", source.start(statement)):
         return None
     return _Device(node, ast.unparse(path), scope, statement, holder)
+
+
+def _is_guarded(source: Source, node: ast.expr, statement: ast.stmt) -> bool:
+    inner: ast.AST = node
+    for outer in source.ancestors(node):
+        if outer is statement:
+            return False
+        if isinstance(outer, ast.BoolOp) or isinstance(outer, ast.IfExp) and inner is not outer.test:
+            return True
+        inner = outer
+    return False
 
 
 def _holder(source: Source, node: ast.expr) -> ast.Lambda | None:

@@ -52,6 +52,9 @@ def named(text: str) -> str:
         ("if x: f(GPU, GPU)\n", "if x: f(GPU, GPU)\n"),
         ("if x:\n    pass\nelif f(GPU, GPU):\n    pass\n", "if x:\n    pass\nelif f(GPU, GPU):\n    pass\n"),
         ("class A:\n    a = f(GPU, GPU)\n", "class A:\n    a = f(GPU, GPU)\n"),
+        # a place that is not always reached
+        ("LONG(None if x is None else GPU)\n", "LONG(None if x is None else GPU)\n"),
+        ("f(x and GPU, x and GPU)\n", "f(x and GPU, x and GPU)\n"),
         # markers stay above their statement
         (
             "# TODO(chainer2torch C2T100): x\nf(GPU, GPU)\n",
