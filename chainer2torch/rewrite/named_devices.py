@@ -132,8 +132,7 @@ def _free_name(group: Sequence[_Device]) -> str | None:
 
 
 def _is_worth_it(source: Source, group: Sequence[_Device]) -> bool:
-    lines = source.text.splitlines()
-    return len(group) > 1 or len(lines[group[0].node.lineno - 1]) > _LONG
+    return len(group) > 1 or len(_row(source, group[0].node.lineno - 1).rstrip()) > _LONG
 
 
 def _is_settled(source: Source, group: Sequence[_Device]) -> bool:
@@ -159,13 +158,17 @@ def _is_path(node: ast.expr) -> bool:
 
 def _place(source: Source, statement: ast.stmt) -> tuple[int, str]:
     """Where a line above a statement begins, above its markers, and the indentation there."""
-    lines = source.text.splitlines()
     number = statement.lineno - 1
     start = source.line_starts[number]
     indent = source.text[start : source.start(statement)]
-    while number and lines[number - 1].lstrip().startswith("# TODO(chainer2torch"):
+    while number and _row(source, number - 1).lstrip().startswith("# TODO(chainer2torch"):
         number -= 1
     return source.line_starts[number], indent
+
+
+def _row(source: Source, number: int) -> str:
+    """A row, from 0. (``str.splitlines`` knows more ends of lines than Python does.)"""
+    return source.text[slice(*[*source.line_starts, len(source.text)][number : number + 2])]
 
 
 def _text(source: Source, node: ast.expr) -> str:

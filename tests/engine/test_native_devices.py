@@ -645,3 +645,9 @@ class {}:
     result = migrate_source(HEAD + chosen.format("A") + chosen.format("B"), options=Options(style="native"))
     assert result.error is None, result.error
     assert "two rules" not in result.code and result.code.count("compat.array_module(") == 4, result.code
+
+
+def test_chainers_own_cupy_is_never_none() -> None:
+    """Without CuPy it is an object; only what a program imports may have been set to None."""
+    text = "import chainer\nfrom chainer import cuda\ndef f(x):\n    return 1 if cuda.cupy is None else 2\n"
+    assert "is_available" not in migrate_source(text, options=Options(style="native")).code

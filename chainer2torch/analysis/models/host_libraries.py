@@ -59,13 +59,13 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "skimage.color.label2rgb": "array",
         "skimage.img_as_float": "array",
         "skimage.img_as_ubyte": "array",
-        "librosa.load": "(array rank 1, int)",
-        "librosa.core.load": "(array rank 1, int)",
-        "librosa.stft": "array rank 2",
-        "librosa.istft": "array rank 1",
+        "librosa.load": "(array, unknown)",
+        "librosa.core.load": "(array, unknown)",
+        "librosa.stft": "array",
+        "librosa.istft": "array",
         "librosa.filters.mel": "array rank 2",
-        "librosa.feature.mfcc": "array rank 2",
-        "librosa.feature.melspectrogram": "array rank 2",
+        "librosa.feature.mfcc": "array",
+        "librosa.feature.melspectrogram": "array",
         "soundfile.read": "(array, int)",
         "pandas.read_csv": f"instance {_TABLE}",
         "pandas.read_table": f"instance {_TABLE}",
@@ -87,6 +87,17 @@ _SPLIT = frozenset(
     f"sklearn.{module}.train_test_split"
     for module in ("cross_validation", "cross_validation._split", "model_selection")
 )
+# others hold texts (fetch_20newsgroups, load_files) or sparse matrices
+_DATA_SETS = frozenset(
+    {
+        *("load_iris", "load_digits", "load_wine", "load_diabetes", "load_breast_cancer", "load_boston"),
+        *("fetch_mldata", "fetch_california_housing", "fetch_olivetti_faces", "fetch_lfw_people"),
+    }
+)
+_ESTIMATING = frozenset(
+    {"preprocessing", "decomposition", "cluster", "manifold", "linear_model", "svm", "ensemble", "neighbors", "mixture"}
+)
+_SPARSE = frozenset({"OneHotEncoder", "LabelBinarizer", "MultiLabelBinarizer"})
 _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         _TABLE: {
@@ -138,9 +149,10 @@ def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kin
 
 def _of_sklearn(name: str, keywords: Mapping[str, Kind]) -> Kind:
     *module, last = name.split(".")
-    if module == ["sklearn", "datasets"] and last.startswith(("load_", "fetch_")):
+    if module == ["sklearn", "datasets"] and last in _DATA_SETS:
         return UNKNOWN if "return_X_y" in keywords or "as_frame" in keywords else Inst(_DATA)
-    return Inst(_ESTIMATOR) if last[:1].isupper() and module[1:2] != ["model_selection"] else UNKNOWN
+    estimates = module[1:2] and module[1] in _ESTIMATING and last[:1].isupper() and last not in _SPARSE
+    return Inst(_ESTIMATOR) if estimates else UNKNOWN
 
 
 def _part(kind: Kind) -> Kind:

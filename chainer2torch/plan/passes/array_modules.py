@@ -93,12 +93,18 @@ def _compare_none(context: Context, decisions: Decisions, node: ast.Compare, lef
     """``cupy is None`` behind ``except ImportError: cupy = None`` asks the same as ``not cupy``."""
     kind = context.kind(left)
     none = isinstance(right, ast.Constant) and right.value is None
-    if not none or not isinstance(kind, Ref) or kind.name not in CUPY or context.choices.style != "native":
+    if not none or not isinstance(kind, Ref) or not _is_imported(context, left) or context.choices.style != "native":
         return False
     there = "" if isinstance(node.ops[0], (ast.IsNot, ast.NotEq)) else "not "
     decisions.replace(node, f"{there}torch.cuda.is_available()", {})
     _consume(context, decisions, left, kind)
     return True
+
+
+def _is_imported(context: Context, node: ast.expr) -> bool:
+    """Whether a name is that of ``import cupy``. Chainer's own ``cuda.cupy`` is an object: never None, nor false."""
+    names = {a.asname or a.name for i in context.source.of(ast.Import) for a in i.names if a.name == "cupy"}
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _first_there(context: Context, decisions: Decisions, node: ast.BoolOp) -> None:
@@ -107,7 +113,8 @@ def _first_there(context: Context, decisions: Decisions, node: ast.BoolOp) -> No
     if not isinstance(node.op, ast.Or) or len(kinds) != 2 or context.choices.style != "native":
         return
     first, second = kinds
-    if isinstance(first, Ref) and first.name in CUPY and second == Ref("numpy") and not is_device(context, node):
+    imported = isinstance(first, Ref) and _is_imported(context, node.values[0])
+    if isinstance(first, Ref) and imported and second == Ref("numpy") and not is_device(context, node):
         decisions.replace(node, "compat.array_module('cuda' if torch.cuda.is_available() else 'cpu')", {})
         _consume(context, decisions, node.values[0], first)
 
