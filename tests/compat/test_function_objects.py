@@ -1,5 +1,9 @@
 """Chainer's function classes as objects: names and calls of old versions, which Chainer 7.8.1 has no more."""
 
+import sys
+import types
+from unittest import mock
+
 import chainer
 import chainer.functions as F
 import numpy as np
@@ -12,6 +16,7 @@ from chainer2torch.compat.functions.own_functions import FunctionNode
 from chainer2torch.compat.functions.pooling import upsampling_2d
 from chainer2torch.engine import Options, migrate_source
 from chainer2torch.native import function_objects as native
+from chainer2torch.vendor import compat_file
 
 HEAD = "import chainer\nimport chainer.functions as F\n"
 
@@ -133,3 +138,17 @@ def test_the_short_ones():
     assert torch.equal(joined(x, x), torch.cat([x, x], dim=1))
     code = migrate_source(HEAD + "f = F.ReLU()\n", options=Options(style="native"))
     assert "FunctionNode" not in " ".join(map(str, code.helpers)) and "compat.FunctionObject(F.relu)" in code.code
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_a_function_object_is_a_function_node(style):
+    head = "import chainer\nfrom chainer.functions.activation.relu import ReLU\n"
+    text = head + "asked = [isinstance(f, chainer.FunctionNode) for f in (ReLU(), chainer.links.Linear(3, 2))]\n"
+    result = migrate_source(text, options=Options(style=style))
+    compat = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style=style), compat.__dict__)
+    ours, theirs = {}, {}
+    with mock.patch.dict(sys.modules, {"chainer_compat": compat}):
+        exec(result.code, ours)
+    exec(text, theirs)
+    assert ours["asked"] == theirs["asked"] == [True, False]

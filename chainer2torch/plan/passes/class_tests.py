@@ -67,6 +67,8 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
             for other in context.rules.rows.values()
             if other.name.startswith(_LISTS) and other.value and _mentioned(context, other.name.rpartition(".")[2])
         ]
+    if name == "chainer.FunctionNode" and context.choices.style == "native" and _has_function_objects(context):
+        made = ["native.FunctionObject"]
     state, note, new, quiet = row.state, "", row.value, False
     if name == "chainer.Chain":
         new = "compat.AnyChain"
@@ -90,6 +92,15 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     decisions.replace(node, _asked(context, row, made, new), {})
     decisions.use(node)
     decisions.mark(node, row, row.name, state, note, quiet=quiet)
+
+
+def _has_function_objects(context: Context) -> bool:
+    """Whether the project names one of Chainer's function classes: ``ReLU()`` is a FunctionNode there."""
+    classes = (
+        n for n in context.rules.rows if n.startswith("chainer.functions.") and n.rpartition(".")[2][:1].isupper()
+    )
+    named = (n for n in classes if _mentioned(context, n.rpartition(".")[2]))
+    return any(context.rules.rows[n].base == "chainer.FunctionNode" for n in named)
 
 
 def _also(context: Context, row: Row, made: list[str]) -> list[str]:
