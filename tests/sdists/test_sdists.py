@@ -34,7 +34,8 @@ RATCHET = {
     ("chainercv", "0.13.1"): {"files": 224, "sites": 3110, "review": 264, "manual": 55, "left": 51},
     # names that today's Python has dropped without an equal are marked now
     # reviews: `to_gpu(device)` (manual before), and children of what `Recurrent` is mixed into, which may be stacked
-    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1540, "review": 59, "manual": 19, "left": 19},
+    # and a drawing of the graph with its text (`dump`), manual and uncounted before
+    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1540, "review": 60, "manual": 18, "left": 19},
 }
 
 
