@@ -23,6 +23,7 @@ _SAVE = "torch.save(obj.state_dict(), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
+_LOAD_EXCEPT = "native.load_except(file, obj, ignore_names)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
@@ -106,8 +107,9 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
     row = context.rules.rows[name]
     path = next(bound.given[n] for n in _FILE if n in bound.given)
     operands = {"obj": context.operand(bound.given["obj"]), "file": context.operand(path)}
-    operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
-    decisions.replace(call, _template(name, bound), operands)
+    others = ("strict", "path", "ignore_names")
+    operands |= {key: context.operand(bound.given[key]) for key in others if key in bound.given}
+    decisions.replace(call, _template(context, name, bound), operands)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
 
@@ -124,14 +126,20 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
     path = next((given[n] for n in _FILE if n in given), None)
     if path is None or "obj" not in given or not given.keys() <= _ONLY or {"strict", "path"} <= given.keys():
         return None
-    if "ignore_names" in given and context.kind(given["ignore_names"]) != NONE:
+    if _ignores(context, bound) and {"strict", "path"} & given.keys():
         return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
 
 
-def _template(name: str, bound: Bound) -> str:
+def _ignores(context: Context, bound: Bound) -> bool:
+    return "ignore_names" in bound.given and context.kind(bound.given["ignore_names"]) != NONE
+
+
+def _template(context: Context, name: str, bound: Bound) -> str:
     if ".save_" in name:
         return _SAVE
+    if _ignores(context, bound):
+        return _LOAD_EXCEPT
     if "path" in bound.given:
         return _LOAD_PART
     return _LOAD_SOME if "strict" in bound.given else _LOAD

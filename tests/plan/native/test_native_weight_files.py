@@ -115,6 +115,27 @@ def test_a_part_of_a_snapshot() -> None:
     assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
 
 
+IGNORED = """
+def train(model):
+    import os
+    import tempfile
+
+    path = os.path.join(tempfile.mkdtemp(), 'model')
+    serializers.save_npz(path, model)
+    other = Net()
+    for param in other.params():
+        param.array[...] = 0.5
+    serializers.load_npz(path, other, ignore_names={names})
+    return [float(F.sum(p.array * p.array).array) for p in (other.l1.W, other.l1.b, other.l2.W, other.l2.b)]
+"""
+
+
+@pytest.mark.parametrize("names", ["['l2/W', 'l2/b']", "'l1/W'", "('l3/W',)"])
+def test_names_that_a_file_is_not_asked_for(names: str) -> None:
+    code = check(IGNORED.format(names=names))
+    assert f"compat.load_except(path, other, {names})" in code and "npz" not in code
+
+
 @pytest.mark.parametrize(("read", "plain"), [("np.load('model.npz')", False), ("np.load('data.npz')", True)])
 def test_a_program_that_reads_its_own_archive_keeps_them(read, plain):
     program = f"def save(model, name='model.npz'):\n    serializers.save_npz(name, model)\n    return {read}\n"
