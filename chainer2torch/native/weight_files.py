@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from chainer2torch.native.states import Serializer
+
 
 def save_state(file: Any, obj: Any) -> None:
     """Writes the state_dict of a model or an optimizer. Source: chainer.serializers.save_npz as a value."""
@@ -15,6 +17,23 @@ def save_state(file: Any, obj: Any) -> None:
 def load_state(file: Any, obj: Any) -> None:
     """Gives a model or an optimizer the state_dict in a file. Source: chainer.serializers.load_npz as a value."""
     obj.load_state_dict(torch.load(file, map_location="cpu"))
+
+
+def save_object(file: Any, obj: Any) -> None:
+    """Writes a state_dict, or what ``obj.serialize`` says. Source: chainer.serializers.save_npz."""
+    state = obj.state_dict() if hasattr(obj, "state_dict") else {}
+    if not hasattr(obj, "state_dict"):
+        obj.serialize(Serializer(state, loads=False))
+    torch.save(state, file)
+
+
+def load_object(file: Any, obj: Any) -> None:
+    """Reads what ``save_object`` has written. Source: chainer.serializers.load_npz."""
+    state = torch.load(file, map_location="cpu")
+    if hasattr(obj, "load_state_dict"):
+        obj.load_state_dict(state)
+    else:
+        obj.serialize(Serializer(state, loads=True))
 
 
 def state_part(file: Any, path: str) -> dict[str, Any]:

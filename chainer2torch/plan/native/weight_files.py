@@ -23,6 +23,8 @@ _SAVE = "torch.save(obj.state_dict(), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
+_SAVE_OWN = "native.save_object(file, obj)"
+_LOAD_OWN = "native.load_object(file, obj)"
 _LOAD_EXCEPT = "native.load_except(file, obj, ignore_names)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
@@ -47,9 +49,10 @@ def run(context: Context) -> Decisions:
 def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
     """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
 
-    An extension saves trainers, which may keep Chainer's form. Files of two kinds would not fit each other.
+    An extension saves trainers, which give it their state only if it says that it needs models. Files of two kinds
+    would not fit each other.
     """
-    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_own_protocols):
+    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_hidden_protocols):
         return
     if objects.once(_some_call_keeps_its_form):
         return
@@ -60,7 +63,8 @@ def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
             continue
         if _is_called(context, node) or _in_extension(context, node):
             continue
-        decisions.replace(node, "native.save_state" if ".save_" in name else "native.load_state", {})
+        what = "object" if context.analysis.once(_own_protocols) else "state"
+        decisions.replace(node, f"native.{'save' if '.save_' in name else 'load'}_{what}", {})
         decisions.use(node)
         decisions.mark(node, context.rules.rows[name], name, "exact", difference="weight-files")
 
@@ -128,6 +132,8 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
         return None
     if _ignores(context, bound) and {"strict", "path"} & given.keys():
         return None
+    if _may_say_itself(context, given["obj"]) and given.keys() & {"strict", "path", "ignore_names"}:
+        return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
 
 
@@ -136,8 +142,11 @@ def _ignores(context: Context, bound: Bound) -> bool:
 
 
 def _template(context: Context, name: str, bound: Bound) -> str:
+    own = _may_say_itself(context, bound.given["obj"])
     if ".save_" in name:
-        return _SAVE
+        return _SAVE_OWN if own else _SAVE
+    if own:
+        return _LOAD_OWN
     if _ignores(context, bound):
         return _LOAD_EXCEPT
     if "path" in bound.given:
@@ -150,12 +159,34 @@ def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.
     if _is_buffer(context, path) or reads_its_archives(context.analysis, context.module):
         return False
     kind = context.kind(obj)
-    if objects.of(kind):
-        return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
-    if not all(k == UNKNOWN or _is_link(context, k) or _has_unseen_base(context, k) for k in options(kind)):
+    if objects.is_native(kind):
+        return True
+    training = [k for k in options(kind) if objects.of(k)]
+    if not all(objects.is_native(k) or _has_state(context, k) for k in training):
         return False
-    links_only = all(_is_link(context, k) for k in options(kind))
-    return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
+    others = [k for k in options(kind) if k not in training]
+    known = (_is_link, _has_unseen_base, _says_itself)
+    if not all(k == UNKNOWN or any(is_known(context, k) for is_known in known) for k in others):
+        return False
+    links_only = all(_is_link(context, k) for k in others)
+    return not others or not context.analysis.once(_links_with_protocol if links_only else _hidden_protocols)
+
+
+def _may_say_itself(context: Context, obj: ast.expr) -> bool:
+    """Whether an object may be one of a plain class of the project that says what is saved of it."""
+    unknown = context.analysis.once(_own_protocols)
+    return any(_says_itself(context, k) or k == UNKNOWN and unknown for k in options(context.kind(obj)))
+
+
+def _says_itself(context: Context, kind: Kind) -> bool:
+    return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and _is_plain(context.analysis, kind.cls)
+
+
+def _is_plain(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class has a method ``serialize``, and no base but the project's own."""
+    owners = [owner for owner in analysis.mro(cls) if owner != "builtins.object"]
+    own = all(isinstance(owner, ClassInfo) for owner in owners)
+    return own and any(isinstance(owner, ClassInfo) and "serialize" in owner.methods for owner in owners)
 
 
 def _has_state(context: Context, kind: Kind) -> bool:
@@ -189,6 +220,13 @@ def _own_protocols(analysis: Analysis) -> bool:
     """The same of any object that may be saved by itself; extensions and iterators are saved as parts of a trainer."""
     own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
     return any(not any(analysis.derives(cls, base) for base in _PARTS) for cls in own)
+
+
+def _hidden_protocols(analysis: Analysis) -> bool:
+    """The same where it is no plain class of the project: a link, for which ``state_dict`` would be asked."""
+    own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
+    others = (cls for cls in own if not any(analysis.derives(cls, base) for base in _PARTS))
+    return any(not _is_plain(analysis, cls) for cls in others)
 
 
 def _is_buffer(context: Context, path: ast.expr) -> bool:

@@ -102,7 +102,7 @@ def test_functions_that_are_chosen_by_the_program(kind: str) -> None:
         "class Own(training.Extension):\n    def __init__(self, save=serializers.save_npz):\n        self.save = save",
         "import functools\nload = functools.partial(serializers.load_npz, strict=False)",
         "def f(g):\n    return g(load=serializers.load_npz)",
-        "class State:\n    def serialize(self, s):\n        self.n = s('n', 1)\nsave = serializers.save_npz",
+        "class Own(Net):\n    def serialize(self, s):\n        self.n = s('n', 1)\nsave = serializers.save_npz",
     ],
 )
 def test_functions_whose_objects_may_have_no_state_stay(body: str) -> None:
@@ -134,6 +134,41 @@ def train(model):
 def test_names_that_a_file_is_not_asked_for(names: str) -> None:
     code = check(IGNORED.format(names=names))
     assert f"compat.load_except(path, other, {names})" in code and "npz" not in code
+
+
+OWN = """
+class State:
+    def __init__(self, step):
+        self.step, self.best = step, np.zeros(2, 'f')
+
+    def serialize(self, s):
+        if isinstance(s, chainer.Serializer):
+            s('step', self.step)
+        else:
+            self.step = s('step', self.step)
+        self.best = s('best', self.best)
+
+
+def train(model):
+    import os
+    import tempfile
+
+    folder, state, other = tempfile.mkdtemp(), State(3), State(0)
+    state.best += 2
+    optimizer, model2 = optimizers.MomentumSGD(0.1), Net()
+    optimizer.setup(model)
+    for name, obj in (('model', model), ('optimizer', optimizer), ('state', state)):
+        serializers.save_npz(os.path.join(folder, name), obj)
+    for name, obj in (('model', model2), ('state', other)):
+        serializers.load_npz(os.path.join(folder, name), obj)
+    return [other.step, *other.best, float(F.sum(model2.l1.W - model.l1.W).array)]
+"""
+
+
+def test_an_object_that_says_what_is_saved_of_it() -> None:
+    code = check(OWN)
+    assert "compat.save_object(os.path.join(folder, name), obj)" in code and "npz" not in code
+    assert "if not s.loads:" in code and "StateWriter" not in code
 
 
 @pytest.mark.parametrize(("read", "plain"), [("np.load('model.npz')", False), ("np.load('data.npz')", True)])
