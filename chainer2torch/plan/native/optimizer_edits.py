@@ -298,7 +298,8 @@ class _Writer:
         elif use.member == "add_hook":
             self._hook(use, call, statement)
         elif use.member in CHANGES:
-            operands = {"self": Operand(code=source.segment(use.node)), "value": context.operand(call.args[0])}
+            operands = {"self": Operand(code=source.segment(use.node))}
+            operands |= dict(zip(["value"], map(context.operand, call.args)))
             lines = "\n".join(CHANGES[use.member])
             decisions.edit(statement, ReplaceStatement(source.start(statement), lines, operands))
         elif use.member in _SUBSTITUTES:
