@@ -13,6 +13,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
@@ -113,7 +114,10 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
     operands = {"obj": context.operand(bound.given["obj"]), "file": context.operand(path)}
     others = ("strict", "path", "ignore_names")
     operands |= {key: context.operand(bound.given[key]) for key in others if key in bound.given}
-    decisions.replace(call, _template(context, name, bound), operands)
+    template = _template(context, name, bound)
+    if template == _LOAD and _is_tried(context, call) and not objects.of(context.kind(bound.given["obj"])):
+        template, operands["ignore_names"] = _LOAD_EXCEPT, Operand(code="()")
+    decisions.replace(call, template, operands)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
 
@@ -135,6 +139,15 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
     if _may_say_itself(context, given["obj"]) and given.keys() & {"strict", "path", "ignore_names"}:
         return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
+
+
+def _is_tried(context: Context, call: ast.Call) -> bool:
+    """Whether a key that is missing is expected: ``load_state_dict`` raises another error than KeyError."""
+    tried = context.source.enclosing(call, ast.Try, ast.FunctionDef)
+    if not isinstance(tried, ast.Try) or not any(call in set(ast.walk(line)) for line in tried.body):
+        return False
+    caught = [node for handler in tried.handlers if handler.type is not None for node in ast.walk(handler.type)]
+    return any(isinstance(node, ast.Name) and node.id in ("KeyError", "LookupError") for node in caught)
 
 
 def _ignores(context: Context, bound: Bound) -> bool:
@@ -203,11 +216,17 @@ def _is_link(context: Context, kind: Kind) -> bool:
 
 
 def _has_unseen_base(context: Context, kind: Kind) -> bool:
-    """Whether a class of the project derives from one of another library: a model, or it could not be saved."""
+    """Whether a class derives from one of another library, or of one that stays: a model, or it could not be saved."""
     if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
         return False
     owners = [owner for owner in context.analysis.mro(kind.cls) if isinstance(owner, str)]
-    return any(owner.partition(".")[0] not in _SEEN for owner in owners)
+    return any(owner.partition(".")[0] not in _SEEN or _stays(context, owner) for owner in owners)
+
+
+def _stays(context: Context, owner: str) -> bool:
+    """Whether a class of Chainer's has no counterpart: where it is made, the program ends."""
+    row = context.rules.rows.get(owner)
+    return owner.startswith("chainer.links.") and (row is None or row.state == "manual")
 
 
 def _links_with_protocol(analysis: Analysis) -> bool:

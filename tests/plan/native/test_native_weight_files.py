@@ -6,6 +6,7 @@ from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
 from tests.support.native_programs import check, migrated
 
+_NATIVE = Options(style="native")
 RESUMED = """
 def train(model):
     import os
@@ -70,6 +71,9 @@ def test_a_model_of_a_class_that_another_library_began() -> None:
     """Its base is not seen, as that of a value of unknown kind: without a state_dict the line raises."""
     body = "from elsewhere import Detector\nclass Own(Detector):\n    pass\nserializers.load_npz('x', {}, strict=True)"
     assert ".load_state_dict(torch.load('x', map_location='cpu'), strict=True)" in migrated(body.format("Own()")).code
+    stays = "from chainer.links.caffe import CaffeFunction\nclass Own(CaffeFunction):\n    pass\n"
+    result = migrate_source(f"import chainer\n{stays}chainer.serializers.save_npz('x', Own('y'))\n", options=_NATIVE)
+    assert "torch.save(Own('y').state_dict(), 'x')" in result.code
     plain = "class Plain:\n    pass\nserializers.load_npz('x', Plain())"
     assert "load_state_dict" not in migrated(plain).code
 
