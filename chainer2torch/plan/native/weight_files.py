@@ -13,7 +13,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
@@ -50,20 +50,28 @@ def run(context: Context) -> Decisions:
 def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
     """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
 
-    An extension saves trainers, which give it their state only if it says that it needs models. Files of two kinds
+    An extension saves trainers: a manager hands its models to those that say that they need them. Files of two kinds
     would not fit each other.
     """
     if reads_its_archives(context.analysis, context.module) or context.analysis.once(_hidden_protocols):
         return
     if objects.once(_some_call_keeps_its_form):
         return
+    needing: set[ast.Assign] = set()
     for node in context.source.of(ast.Name, ast.Attribute):
         assert isinstance(node, (ast.Name, ast.Attribute))
         name = context.reference(node)
         if name not in SAVED or not isinstance(node.ctx, ast.Load) or context.kind(node) != Ref(name):
             continue
-        if _is_called(context, node) or _in_extension(context, node):
+        extension = _extension_around(context, node)
+        setting = _setting_in(extension) if extension is not None else None
+        if _is_called(context, node) or extension is not None and setting is None:
             continue
+        if setting is not None and setting not in needing:
+            needing.add(setting)
+            operands = {"name": context.operand(setting.targets[0]), "value": context.operand(setting.value)}
+            start = context.source.start(setting)
+            decisions.edit(setting, ReplaceStatement(start, "needs_model_state = True\nname = value", operands))
         what = "object" if context.analysis.once(_own_protocols) else "state"
         decisions.replace(node, f"native.{'save' if '.save_' in name else 'load'}_{what}", {})
         decisions.use(node)
@@ -96,13 +104,20 @@ def _is_called(context: Context, node: ast.expr) -> bool:
     )
 
 
-def _in_extension(context: Context, node: ast.AST) -> bool:
+def _extension_around(context: Context, node: ast.AST) -> ast.ClassDef | None:
+    """The class of an extension in which a node stands."""
     while (parent := context.source.parents.get(node)) is not None:
         info = context.analysis.classes.get(parent) if isinstance(parent, ast.ClassDef) else None
         if info is not None and context.analysis.derives(info, "chainer.training.Extension"):
-            return True
+            return info.node
         node = parent
-    return False
+    return None
+
+
+def _setting_in(cls: ast.ClassDef) -> ast.Assign | None:
+    """A setting in the body of a class, such as ``priority = -100``, beside which another one can stand."""
+    found = (node for node in cls.body if isinstance(node, ast.Assign) and len(node.targets) == 1)
+    return next((node for node in found if isinstance(node.targets[0], ast.Name)), None)
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:

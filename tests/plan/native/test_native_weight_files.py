@@ -175,6 +175,47 @@ def test_an_object_that_says_what_is_saved_of_it() -> None:
     assert "if not s.loads:" in code and "StateWriter" not in code
 
 
+SAVING = """
+from chainer import training
+from chainer.training import extensions
+
+class Keep(training.Extension):
+    priority = -100
+
+    def __init__(self, save=serializers.save_npz, load=serializers.load_npz):
+        self.save, self.load, self.calls = save, load, 0
+
+    def __call__(self, trainer):
+        path = os.path.join(trainer.out, 'kept')
+        self.calls += 1
+        if self.calls == 1:
+            self.save(path, trainer)
+        elif self.calls == 3:
+            self.load(path, trainer)
+
+
+def train(model):
+    import tempfile
+
+    data = [(np.array([i, 1, 2], 'f') / 10, np.array(i % 2, 'i')) for i in range(6)]
+    optimizer = optimizers.MomentumSGD(0.1)
+    classifier = L.Classifier(model)
+    optimizer.setup(classifier)
+    updater = training.StandardUpdater(iterators.SerialIterator(data, 2, shuffle=False), optimizer)
+    trainer = training.Trainer(updater, (4, 'epoch'), out=tempfile.mkdtemp())
+    keep = Keep()
+    trainer.extend(keep, trigger=(1, 'epoch'))
+    trainer.run()
+    return [keep.calls, float(F.sum(model.l1.W * model.l2.W[:1, :3].reshape(1, 3)).array), float(F.sum(model.l2.b).array)]
+"""
+
+
+def test_an_extension_saves_a_training_by_functions_that_it_is_given() -> None:
+    code = check("import os\n" + SAVING, rtol=1e-4)
+    assert "save=compat.save_state, load=compat.load_state" in code
+    assert "    needs_model_state = True\n    priority = -100\n" in code
+
+
 @pytest.mark.parametrize(("read", "plain"), [("np.load('model.npz')", False), ("np.load('data.npz')", True)])
 def test_a_program_that_reads_its_own_archive_keeps_them(read, plain):
     program = f"def save(model, name='model.npz'):\n    serializers.save_npz(name, model)\n    return {read}\n"
