@@ -108,7 +108,8 @@ class _Writer:
     def write_uses(self, uses: Iterable[Use]) -> None:
         """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
         for use in uses:
-            if use.context.module is not self.context.module or use.parent in self.done:
+            elsewhere = use.context.module is not self.context.module
+            if elsewhere or use.parent in self.done or use.member == "serialize":
                 continue
             if use.member:
                 self.done.add(use.parent)

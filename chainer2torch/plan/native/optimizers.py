@@ -65,6 +65,8 @@ def _used(objects: Objects, use: Use) -> str | None:
         return "" if understood or asked else None
     if use.inst.site and use.inst.cls not in possible_classes(objects, use):
         return ""  # the program asks for another class in front of it
+    if use.member == "serialize":
+        return ""  # its row has a helper for optimizers of every form
     if use.member == "target":
         return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:

@@ -130,3 +130,52 @@ def test_parts_of_an_extension_come_back_by_what_it_asks_its_serializer():
     code = check(_EXTENSION, rtol=1e-4)
     assert "if serializer.loads:" in code and "not serializer.loads" in code
     assert "class Means(compat.SavedExtension):" in code and "StateWriter" not in code
+
+
+_OWN = """
+from chainer import training
+
+class Own(training.StandardUpdater):
+    def __init__(self, *args, **kwargs):
+        self.count = 0
+        super().__init__(*args, **kwargs)
+
+    def update_core(self):
+        super().update_core()
+        self.count += 1
+
+    def serialize(self, serializer):
+        super().serialize(serializer)
+        self.count = serializer('count', self.count)
+
+
+def make(model, out, n):
+    data = [(np.array([i, 1, 2], 'f') / 10, np.array(i % 2, 'i')) for i in range(6)]
+    optimizer = optimizers.MomentumSGD(0.1)
+    classifier = L.Classifier(model)
+    optimizer.setup(classifier)
+    updater = Own(iterators.SerialIterator(data, 2, shuffle=False), optimizer)
+    return training.Trainer(updater, (n, 'iteration'), out=out)
+
+
+def train(model):
+    import os
+    import tempfile
+
+    out = tempfile.mkdtemp()
+    trainer = make(model, out, 6)
+    trainer.run()
+    serializers.save_npz(os.path.join(out, 'trainer'), trainer)
+    other = Net()
+    again = make(other, out, 12)
+    serializers.load_npz(os.path.join(out, 'trainer'), again)
+    found = [float(F.sum(p * p).array) for p in (other.l1.W, other.l2.b)] + [again.updater.iteration]
+    again.run()
+    found += [float(F.sum(p * p).array) for p in (other.l1.W, other.l2.b)]
+    return found + [again.updater.iteration, again.updater.count]
+"""
+
+
+def test_what_an_updater_of_ones_own_adds_to_the_state_comes_back():
+    code = check(_OWN, rtol=1e-4)
+    assert "Own(compat.StandardUpdater)" in code and "compat.MomentumSGD(classifier.parameters(), lr=0.1)" in code
