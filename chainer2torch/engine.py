@@ -246,6 +246,7 @@ class _Work:
                 results[path] = result
             if progress is not None:
                 progress(done)
+        analysis.forget()
         return results
 
 
@@ -300,6 +301,7 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.mentions = mentions(context, ledger.sites)
+    context.forget()
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
+from chainer2torch.rewrite.printing import Printer
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -70,6 +72,7 @@ class Applied:
     failed: list[Edit]
 
 
+@functools.lru_cache(maxsize=1)  # a file whose last use of an import has gone is rewritten twice
 def _parse(text: str) -> cst.Module:
     try:
         return cst.parse_module(text)
@@ -99,12 +102,13 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
-    names.forget_unsaid(result, rewritten.values())
+    printer = Printer()
+    names.forget_unsaid(result, rewritten.values(), printer)
     way = names.way()
     result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
-    code = kept.restore(result.code, rewritten) if result.body or result.header else ""
+    code = kept.restore(printer.code(result), rewritten) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
     return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])
@@ -120,7 +124,7 @@ def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.Partia
         _parse(source.text[:end])  # for the right line in the message
         raise
     located = spans.locate(module, source, places.spans, places.starts, kept.counts, [piece.node])
-    return kept.restore(rewriter.run(module, located).code)
+    return kept.restore(Printer().code(rewriter.run(module, located)))
 
 
 def _end_of_code(source: Source) -> int:
