@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -38,7 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.printing import Printer
+from chainer2torch.rewrite.printing import Printer, parse_module
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -72,27 +71,19 @@ class Applied:
     failed: list[Edit]
 
 
-@functools.lru_cache(maxsize=1)  # a file whose last use of an import has gone is rewritten twice
-def _parse(text: str) -> cst.Module:
-    try:
-        return cst.parse_module(text)
-    except ValueError:  # a form feed in the first indentation: LibCST cannot take that for the usual one
-        return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
-
-
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
     places = Places.of(source, edits)
     end = _end_of_code(source)
     kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
-        module = lower_markers(_parse(kept.text))
+        module = lower_markers(parse_module(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(with_whole_indents(source, end))
-        module = lower_markers(_parse(kept.text))
+        module = lower_markers(parse_module(kept.text))
     rewriter = _Rewriter(edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
-    indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in _parse
+    indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in parse_module
     config = cst.PartialParserConfig(default_indent=indent, default_newline=module.default_newline)
     rewritten = {
         number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
@@ -121,7 +112,7 @@ def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.Partia
     try:
         module = cst.parse_module(kept.text, config)
     except cst.ParserSyntaxError:
-        _parse(source.text[:end])  # for the right line in the message
+        parse_module(source.text[:end])  # for the right line in the message
         raise
     located = spans.locate(module, source, places.spans, places.starts, kept.counts, [piece.node])
     return kept.restore(Printer().code(rewriter.run(module, located)))

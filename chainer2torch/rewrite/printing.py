@@ -1,4 +1,4 @@
-"""The text of LibCST's nodes: what ``Module.code`` gives, without a context manager for each node.
+"""Texts into LibCST's nodes and back: what ``Module.code`` gives, without a context manager for each node.
 
 Between two texts of one module only a few of its statements change: those that stay are printed once.
 """
@@ -11,6 +11,15 @@ from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
+
+
+@functools.lru_cache(maxsize=1)  # a file whose last use of an import has gone is rewritten twice
+def parse_module(text: str) -> cst.Module:
+    """The tree of a text."""
+    try:
+        return cst.parse_module(text)
+    except ValueError:  # a form feed in the first indentation: LibCST cannot take that for the usual one
+        return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
 
 
 class _State(CodegenState):
@@ -60,4 +69,4 @@ def code_of(node: cst.CSTNode, module: cst.Module | None = None) -> str:
     return "".join(_tokens(node, module or _empty()))
 
 
-__all__ = ["Printer", "code_of"]
+__all__ = ["Printer", "code_of", "parse_module"]
