@@ -20,7 +20,7 @@ from chainer2torch.version import __version__
 from chainer2torch.vendor.choices import choices, has_choices
 from chainer2torch.vendor.imports import import_blocks, imports_of, in_one_spelling
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
-from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
+from chainer2torch.vendor.short_forms import SHORT_FORMS, long_beside, long_where
 from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
@@ -74,8 +74,11 @@ def build(
     module = module.with_long(long_where({*wanted, *(said or ())}))
     if said is None:
         return module.render(wanted)
-    chosen = choices(module.tables(wanted), said, set(settings))
-    return module.trimmed(wanted, said | chosen).render(wanted)
+    said |= choices(module.tables(wanted), said, set(settings))
+    found = module.trimmed(wanted, said)
+    if long := long_beside(found.homes) & found.native:
+        found = module.with_long(long).trimmed(wanted, said)
+    return found.render(wanted)
 
 
 @functools.lru_cache(maxsize=8)

@@ -22,6 +22,7 @@ _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
+_LIBRARIES = ("chainer", "compat", "torch")
 _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
@@ -173,8 +174,10 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 
     ``getattr`` of two arguments raises then; a module, or an object that asks itself, is no optimizer.
     """
-    if not call.args or _is_named_as_optimizer(call.args[0]):
+    if not call.args:
         return True
+    if _is_named_as_optimizer(call.args[0]):
+        return [*_chain(call.args[0])][-1] not in _LIBRARIES  # `compat.OptimizersByName` is a table of classes
     itself = isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls", *imported)
     return not itself and (function != "getattr" or len(call.args) != 2)
 

@@ -96,7 +96,7 @@ def _is_plain(objects: Objects, use: Use) -> bool:
     """Whether a use is a step or a setting, and understood."""
     if not use.member or use.member in _KEPT or CONCERN.used(objects, use) != "":
         return False
-    if use.member == "update":
+    if use.member in ("update", "reallocate_cleared_grads"):
         return True
     node = setting_node(use)
     corrected = isinstance(node, ast.Attribute) and node.attr == "lr" and _classes(objects, use) & CORRECTS

@@ -108,7 +108,8 @@ class _Writer:
     def write_uses(self, uses: Iterable[Use]) -> None:
         """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
         for use in uses:
-            if use.context.module is not self.context.module or use.parent in self.done:
+            elsewhere = use.context.module is not self.context.module
+            if elsewhere or use.parent in self.done or use.member == "serialize":
                 continue
             if use.member:
                 self.done.add(use.parent)
@@ -298,7 +299,8 @@ class _Writer:
         elif use.member == "add_hook":
             self._hook(use, call, statement)
         elif use.member in CHANGES:
-            operands = {"self": Operand(code=source.segment(use.node)), "value": context.operand(call.args[0])}
+            operands = {"self": Operand(code=source.segment(use.node))}
+            operands |= dict(zip(["value"], map(context.operand, call.args)))
             lines = "\n".join(CHANGES[use.member])
             decisions.edit(statement, ReplaceStatement(source.start(statement), lines, operands))
         elif use.member in _SUBSTITUTES:

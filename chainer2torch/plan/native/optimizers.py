@@ -33,6 +33,7 @@ CHANGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "native.fill_missing_gradients(self)",
             "native.decay_weights(self.param_groups[0]['params'], value)",
         ),
+        "reallocate_cleared_grads": ("native.fill_missing_gradients(self)",),
     }
 )  # methods that change the gradients at once, and what takes their place
 BY_NAME: Mapping[str, tuple[str, int]] = MappingProxyType(
@@ -64,6 +65,8 @@ def _used(objects: Objects, use: Use) -> str | None:
         return "" if understood or asked else None
     if use.inst.site and use.inst.cls not in possible_classes(objects, use):
         return ""  # the program asks for another class in front of it
+    if use.member == "serialize":
+        return ""  # its row has a helper for optimizers of every form
     if use.member == "target":
         return "" if isinstance(use.parent, ast.Attribute) and isinstance(use.parent.ctx, ast.Load) else None
     if use.call is not None:
@@ -106,9 +109,10 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)
         return "" if known else "a hook that is not understood"
-    if whole and name in CHANGES and has_own_settings(context.analysis, context.module):
+    takes = any("value" in line for line in CHANGES.get(name, ()))
+    if whole and takes and has_own_settings(context.analysis, context.module):
         return f"`{name}()`"  # of several groups
-    if whole and name in CHANGES and len(call.args) == 1 and not call.keywords:
+    if whole and name in CHANGES and len(call.args) == takes and not call.keywords:
         return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
     if whole and name in _STATEMENTS and not call.args and not call.keywords:
         counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
