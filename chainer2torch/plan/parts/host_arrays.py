@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -285,16 +286,21 @@ def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> lis
     if not isinstance(node, ast.Name):
         return []
     function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (
-        nodes_of(function)
-        if function is not None
-        else [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
+    return context.ask(_assignments, function or context.source.tree).get(node.id, [])
+
+
+def _assignments(context: Context, scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """What is assigned to each name in a function, or outside of functions."""
+    nodes: list[Any] = (
+        [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
+        if isinstance(scope, ast.Module)
+        else [n for n in nodes_of(scope) if isinstance(n, ast.Assign)]
     )
-    return [
-        n.value
-        for n in nodes
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
-    ]
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        for name in {t.id for t in node.targets if isinstance(t, ast.Name)}:
+            found.setdefault(name, []).append(node.value)
+    return found
 
 
 def _reaching(context: Context, node: ast.Name) -> list[ast.expr]:

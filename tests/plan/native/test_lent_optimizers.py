@@ -137,6 +137,16 @@ def test_methods_of_version_1_change_the_gradients_at_once():
     assert "compat.decay_weights(optimizer.param_groups[0]['params'], 0.1)" in code
 
 
+@pytest.mark.parametrize("make", ["Adam(0.05)", "MomentumSGD(0.05)"])
+def test_gradients_that_are_never_cleared_add_up(make):
+    text = LOOP.format(make=make, before="optimizer.reallocate_cleared_grads()").replace("model.cleargrads()", "pass")
+    text = text.replace("rng, losses", "model.cleargrads()\n    rng, losses")  # Chainer's begin as not a number
+    code = check(text, rtol=1e-3)
+    assert "compat.fill_missing_gradients(optimizer)" in code and "(model.parameters(), lr=0.05)" in code
+    late = check(text.replace("optimizer.reallocate", "pass; optimizer.reallocate"), rtol=1e-3)
+    assert "compat.fill_missing_gradients(optimizer)" in late and "compat.Late" in late and "faithful" not in late
+
+
 TWO_ADAMS = """optimizer = optimizers.{make}
     if model is None:
         optimizer = optimizers.Adam(0.01)
