@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import copy
 import dataclasses
 import re
@@ -35,6 +36,20 @@ MOST = 120  # ways that are tried for one mutant
 ENOUGH = 6  # ways that notice it: the frameworks may refuse one
 REFUSED = "refused"
 HOST = "chainer.backends.cuda.to_cpu"
+# arguments for options whose default says nothing of what they take
+GUESSES = {
+    "dtype": ("np.float32", "np.float64", "'f'"),
+    "fan_option": ("'fan_out'",),
+    "initialW": ("0.5", "chainer.initializers.Constant(0.25)"),
+    "name": ("'one'",),
+    "out_channels": ("4",),
+    "outsize": ("(7, 7)", "(8, 8)", "(7,)", "(8,)", "(7, 7, 7)", "8"),
+    "pad": ("1", "(1, 1)", "(1,)"),
+    "rng": ("np.random.RandomState(0)",),
+    "size": ("(2, 3)", "3"),
+    "soft_target_loss": ("'kl-divergence'",),
+    "trigger": ("(2, 'iteration')", "(1, 'epoch')"),
+}
 _LEFT_OUT = object()
 
 
@@ -126,7 +141,7 @@ def _changes(row: Row, tree: ast.AST, modules: dict[str, str], number: int) -> I
         if parameter.kind not in ("positional", "keyword") or name == "self":
             continue
         now = given.get(name)
-        texts = list(borders.get(name, ()))
+        texts = [*borders.get(name, ()), *GUESSES.get(name, ())]
         if now is None:
             other = _other_value(name, defaults.get(name, "None"))
             texts += [other] if other is not None else []
@@ -264,10 +279,12 @@ class Search:
         return any(self.text(example, wrong, known) != self.text(example, self.rules, known) for known in ways)
 
     def unseen(self, mutants: Sequence[RowMutant]) -> list[RowMutant]:
-        """The mutants that no example of the row shows. Defaults are held by Chainer's signatures."""
+        """The mutants that no example of the row shows. Chainer's signatures hold defaults, and each example is also
+        run with the name as a value.
+        """
         left = []
         recent: list[Example] = []
-        for mutant in (m for m in mutants if not m.parameter):
+        for mutant in (m for m in mutants if not m.parameter and not m.what.startswith("value: ")):
             shown = next(
                 (e for e in [*recent, *self.row.examples] if self.notices(e, mutant, both=True)),
                 None,
@@ -286,7 +303,8 @@ class Search:
         found = []
         for mutant in left:
             shown = [way for way in good if self.notices(way.made, mutant)]
-            near = sorted(every, key=lambda way: not re.search(rf"\b{way.parameter}\b", mutant.what))
+            lost = _named(self.row) - _named(mutant.row)
+            near = sorted(every, key=lambda way: _distance(way, mutant, lost))
             for way in near[:MOST]:
                 if len(shown) >= ENOUGH:
                     break
@@ -297,6 +315,21 @@ class Search:
             good += [way for way in shown if way not in good]
             found.append((mutant, shown))
         return found
+
+
+def _named(row: Row) -> collections.Counter[str]:
+    """How often the templates and guards of a row say each name."""
+    texts = [*row.templates, *(case.when for case in row.cases if case.when)]
+    nodes = (node for text in texts for node in ast.walk(ast.parse(text.strip())))
+    return collections.Counter(node.id for node in nodes if isinstance(node, ast.Name))
+
+
+def _distance(way: Way, mutant: RowMutant, lost: collections.Counter[str]) -> int:
+    """0: the way changes the very parameter that the mutant is about; 1: one of its guard; 2: neither."""
+    word = re.compile(rf"\b{way.parameter}\b")
+    if way.parameter in lost or word.search(mutant.what.rpartition("`: ")[2]):
+        return 0
+    return 1 if word.search(mutant.what) else 2
 
 
 def run(rules: Rules, chosen: Mapping[str, Sequence[Way]]) -> dict[Way, tuple[str, str]]:

@@ -104,7 +104,7 @@ class Bench:
         keys: set[Key] = set()
         recorded = ""
         for index, example in enumerate(row.examples):
-            plan = Plan(rules, self.migrate_source, matrix)
+            plan = Plan(rules, self.migrate_source, matrix, self.rules.every[row.name])
             plan.add_example(row, index, example)
             failed = next((o for o in plan.outcomes if o.status == FAILED), None)
             if failed is not None:
