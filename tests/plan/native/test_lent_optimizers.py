@@ -297,6 +297,14 @@ def test_not_where_something_unknown_may_be_asked_for_what_only_chainers_have(as
     assert "compat.LateMomentumSGD" in code
 
 
+def test_a_setting_of_a_layer_is_none_of_an_optimizer():
+    text = "\ndef ask(value, x):\n    {}value.gamma.data = x\n    value.eps = 0.1\n"
+    code = migrate_source(HEAD + ESCAPING + text.format(""), options=Options(style="native")).code
+    assert "optimizer = compat.MomentumSGD(model.parameters(), lr=0.01)" in code
+    code = migrate_source(HEAD + ESCAPING + text.format("if x:\n        "), options=Options(style="native")).code
+    assert "compat.LateMomentumSGD" in code
+
+
 OBSERVED = "trainer.extend(extensions.observe_value('a', lambda t: t.updater.get_optimizer('main').alpha))"
 NAMED = """seen = extensions.observe_value(
         'a', lambda t: rates.append([float(t.updater.get_optimizer('main').beta1), 0]))
