@@ -14,7 +14,6 @@ import ast
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native import places
 
 TABLE = "chainer.optimizers"
@@ -49,17 +48,4 @@ def take_table(context: Context, decisions: Decisions, maker: ast.Call, torch: s
     decisions.mark(table, context.rules.rows[TABLE], TABLE, "exact")
 
 
-def made_of(context: Context, maker: ast.Call) -> tuple[list[str], dict[str, Operand]]:
-    """The arguments of the call behind its parameters, as parts of a template with its operands."""
-    texts, operands = [], {}
-    for i, argument in enumerate(maker.args):
-        starred = isinstance(argument, ast.Starred)
-        texts.append(f"*arg{i}" if starred else f"arg{i}")
-        operands[f"arg{i}"] = context.operand(argument.value if isinstance(argument, ast.Starred) else argument)
-    for i, keyword in enumerate(maker.keywords):
-        texts.append(f"{keyword.arg}=value{i}" if keyword.arg else f"**value{i}")
-        operands[f"value{i}"] = context.operand(keyword.value)
-    return texts, operands
-
-
-__all__ = ["made_of", "table_of", "take_table"]
+__all__ = ["table_of", "take_table"]

@@ -11,12 +11,13 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import graph_crossings, heeding, places
+from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Way, hooks_of
 from chainer2torch.plan.native.late_uses import in_file
 from chainer2torch.plan.native.managers import group_of
-from chainer2torch.plan.native.named_optimizers import made_of, take_table
+from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
@@ -148,7 +149,7 @@ class _Writer:
         if made.form is NAMED:
             take_table(context, decisions, made.maker, name)
             name, operands["chosen"] = "chosen", context.operand(made.maker.func)
-            texts, others = made_of(context, made.maker)
+            texts, others = handed_on(context, made.maker.args, made.maker.keywords)
             operands.update(others)
         for hooked in self.hooks:
             if hooked.way is Way.ARGUMENT:
@@ -400,12 +401,9 @@ class _Writer:
                 name = function.body.id
             operands["body"] = context.operand(function.body)
         else:
-            names = [f"arg{i}" for i in range(len(args))]
-            keywords = [f"{k.arg}=key_{k.arg}" for k in others]
-            value = f"function({', '.join((*names, *keywords))})"
-            operands["function"] = context.operand(function)
-            operands.update(zip(names, map(context.operand, args)))
-            operands.update({f"key_{k.arg}": context.operand(k.value) for k in others})
+            texts, handed = handed_on(context, args, others)
+            value = f"function({', '.join(texts)})"
+            operands.update({"function": context.operand(function), **handed})
         is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
         first = [] if is_there else [f"{name} = {value}"]
         if context.module.path in context.analysis.once(cuts).long:  # it ends where the graph was cut

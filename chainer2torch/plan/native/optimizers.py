@@ -106,8 +106,9 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         alone = places.is_alone(context, context.source.statement(call))
         if loss_given(call) is None:
             return "an update that is not understood"
-        starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-        whole = not call.args and not call.keywords or alone and not starred
+        hidden = any(isinstance(a, ast.Starred) for a in call.args[:1])  # the function of the loss
+        hidden = hidden or not call.args and any(k.arg is None for k in call.keywords)
+        whole = not call.args and not call.keywords or alone and not hidden
         return "" if whole else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)

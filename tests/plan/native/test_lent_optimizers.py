@@ -147,6 +147,33 @@ def test_gradients_that_are_never_cleared_add_up(make):
     assert "compat.fill_missing_gradients(optimizer)" in late and "compat.Late" in late and "faithful" not in late
 
 
+HANDED = """
+def train(model):
+    optimizer = optimizers.MomentumSGD(0.1)
+    optimizer.setup(model)
+    rng, sums = np.random.RandomState(0), []
+
+    def loss(x, t, scale=1):
+        return F.softmax_cross_entropy(model(x), t) * scale
+
+    for i in range(4):
+        batch = chainer.Variable(rng.randn(5, 3).astype('f')), chainer.Variable(rng.randint(0, 2, 5).astype('i'))
+        optimizer.update(loss, *batch)
+        optimizer.update(loss, *batch, **{'scale': 2})
+        optimizer.update(lambda x, t: F.sum(model(x)[:, 0] * 0.1), *batch)
+        optimizer.update(lossfun=loss, x=batch[0], t=batch[1])
+        sums.append(float(F.sum(model.l1.W).array))
+    return sums
+"""
+
+
+def test_a_loss_gets_what_a_tuple_or_a_dictionary_holds():
+    code = check(HANDED, rtol=1e-4)
+    assert "loss(*batch)" in code and "loss(*batch, **{'scale': 2})" in code and "(model.parameters(), lr=0.1)" in code
+    hidden = HANDED.replace("update(loss, *batch)", "update(*(loss, *batch))")
+    assert "compat.LateMomentumSGD" in check(hidden, rtol=1e-4)
+
+
 TWO_ADAMS = """optimizer = optimizers.{make}
     if model is None:
         optimizer = optimizers.Adam(0.01)
@@ -267,6 +294,14 @@ def test_an_optimizer_may_go_where_nobody_sees_it():
 def test_not_where_something_unknown_may_be_asked_for_what_only_chainers_have(asked):
     result = migrate_source(HEAD + ESCAPING + f"\ndef ask(value):\n    {asked}\n", options=Options(style="native"))
     code = result.code
+    assert "compat.LateMomentumSGD" in code
+
+
+def test_a_setting_of_a_layer_is_none_of_an_optimizer():
+    text = "\ndef ask(value, x):\n    {}value.gamma.data = x\n    value.eps = 0.1\n"
+    code = migrate_source(HEAD + ESCAPING + text.format(""), options=Options(style="native")).code
+    assert "optimizer = compat.MomentumSGD(model.parameters(), lr=0.01)" in code
+    code = migrate_source(HEAD + ESCAPING + text.format("if x:\n        "), options=Options(style="native")).code
     assert "compat.LateMomentumSGD" in code
 
 
