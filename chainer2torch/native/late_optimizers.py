@@ -60,7 +60,7 @@ class LateOptimizer(torch.optim.Optimizer):
         heed_marks(self)  # where: freeze, hook_parameter
         self.register_step_post_hook(_call_hooks_behind)  # where: timing
 
-    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
+    def __getstate__(self) -> dict[str, Any]:  # where: objects_copied, deepcopy, pickle, dump, multiprocessing, Process
         return vars(self)
 
     @property

@@ -49,10 +49,10 @@ def _are_apart(one: Use, other: Use) -> bool:
 def _are_two(one: Use, other: Use) -> bool:
     """Whether two ``setup`` of a function are those of two variables, each bound once, by a call of its own."""
     names = [use.node for use in (one, other) if isinstance(use.node, ast.Name)]
-    return len({name.id for name in names}) == 2 and all(_is_made_for(one.context, name) for name in names)
+    return len({name.id for name in names}) == 2 and all(is_made_for(one.context, name) for name in names)
 
 
-def _is_made_for(context: Context, variable: ast.Name) -> bool:
+def is_made_for(context: Context, variable: ast.Name) -> bool:
     """Whether a variable is bound once, to what a call gives."""
     scope = context.scope(variable, variable.id)
     stores = [
@@ -188,4 +188,4 @@ def _is_only_returned(context: Context, target: ast.expr, function: ast.AST | No
     )
 
 
-__all__ = ["is_late", "runs_once"]
+__all__ = ["is_late", "is_made_for", "runs_once"]
