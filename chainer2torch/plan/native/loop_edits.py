@@ -24,6 +24,7 @@ from chainer2torch.plan.native.loop_iterators import (
 )
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.managers import group_of
+from chainer2torch.plan.native.meeting import meets_another
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
 from chainer2torch.plan.questions.nones import may_be_none
@@ -139,6 +140,8 @@ class _Writer:
         shuffles = "shuffle" not in given or self.context.kind(given["shuffle"]) != Const(False)
         if shuffles:
             parts.append("shuffle=True")
+        if self.iterator.repeats and meets_another(self.objects, self.inst):
+            parts.append("drop_last=True")
         workers = WORKERS[name]
         if workers:
             parts.append(f"num_workers={self._number_of(workers)}")

@@ -171,9 +171,10 @@ def filled_in_place(context: Context, decisions: Decisions, array: ast.expr) -> 
         wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
-def tensor_of(context: Context, node: ast.expr) -> str:
+def tensor_of(context: Context, node: ast.expr, dtype: str = "") -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
-    return "torch.as_tensor(value.copy())" if runs_backwards(context, node) else "torch.as_tensor(value)"
+    value = "value.copy()" if runs_backwards(context, node) else "value"
+    return f"torch.as_tensor({value}, dtype=torch.{dtype})" if dtype else f"torch.as_tensor({value})"
 
 
 def tensors_of(context: Context, node: ast.expr) -> str:
@@ -265,11 +266,7 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         callee = context.analysis.kind(node.func)
         if isinstance(callee, Func):
             inner = callee.info.node
-            return any(
-                runs_backwards(context, n.value, depth + 1, inner)
-                for n in nodes_of(inner)
-                if isinstance(n, ast.Return) and n.value is not None
-            )
+            return any(runs_backwards(context, value, depth + 1, inner) for value in _returned(inner))
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
             seen = node.args[0] if isinstance(callee, Ref) and node.args else node.func.value
             return runs_backwards(context, seen, depth, function)
@@ -277,24 +274,49 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         return isinstance(callee, Ref) and callee.name in _REVERSING and whole
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return runs_backwards(context, node.value, depth, function)
-    return any(runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function))
+    return any(
+        runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function)
+    ) or any(runs_backwards(context, value, depth + 1, where) for value, where in _unpacked(context, node, function))
+
+
+def _returned(function: ast.AST) -> list[ast.expr]:
+    return [n.value for n in nodes_of(function) if isinstance(n, ast.Return) and n.value is not None]
+
+
+def _unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
+    """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one."""
+    if not isinstance(node, ast.Name):
+        return []
+    found: list[tuple[ast.expr, ast.AST | None]] = []
+    for statement in _assignments(context, node, function):
+        for target in statement.targets:
+            items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+            at = next((i for i, item in enumerate(items) if isinstance(item, ast.Name) and item.id == node.id), None)
+            callee = context.analysis.kind(statement.value.func) if isinstance(statement.value, ast.Call) else None
+            inner = callee.info.node if isinstance(callee, Func) else None
+            values = [statement.value] if inner is None else _returned(inner)
+            if at is not None:
+                shown = [v for v in values if isinstance(v, (ast.Tuple, ast.List)) and len(v.elts) == len(items)]
+                found += [(value.elts[at], inner or function) for value in shown]
+    return found
 
 
 def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:
     """What is assigned to a name in its function (by default: where it stands), or outside of functions."""
     if not isinstance(node, ast.Name):
         return []
-    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (
-        nodes_of(function)
-        if function is not None
-        else [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
-    )
     return [
         n.value
-        for n in nodes
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
+        for n in _assignments(context, node, function)
+        if any(isinstance(t, ast.Name) and t.id == node.id for t in n.targets)
     ]
+
+
+def _assignments(context: Context, node: ast.Name, function: ast.AST | None) -> list[ast.Assign]:
+    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if function is not None:
+        return [n for n in nodes_of(function) if isinstance(n, ast.Assign)]
+    return [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
 
 
 def _reaching(context: Context, node: ast.Name) -> list[ast.expr]:
