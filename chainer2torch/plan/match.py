@@ -228,7 +228,7 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
     if function == "is_stream":  # what is not known is taken for a list
-        return bool(kinds) and all(isinstance(k, Stream) for k in kinds)
+        return bool(kinds) and all(isinstance(k, (HostArray, Stream, Tensor)) for k in kinds)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
         return UNDECIDED if len(values) != 1 or None in values else values.pop()

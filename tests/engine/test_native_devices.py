@@ -670,7 +670,8 @@ def test_a_try_goes_on_in_its_other_way_where_the_import_of_cupy_is_dropped() ->
 
 def test_chainers_own_cupy_is_true_where_there_is_no_gpu() -> None:
     """`cuda.cupy` is an object where CuPy is missing; only a name that an import gives may be None."""
-    text = "from chainer import cuda\ndef f():\n    if not cuda.cupy:\n        return 1\n    return 2 if cuda.cupy else 3\n"
+    text = "from chainer import cuda\ndef f():\n    if not cuda.cupy:\n        return 1\n"
+    text += "    return 2 if cuda.cupy else 3\n"
     result = migrate_source(text, options=Options(style="native"))
     space: dict[str, Any] = {}
     exec(result.code, space)
