@@ -53,6 +53,8 @@ _NO_ARRAYS = frozenset(
         "slices",
     }
 )
+# functions that make an array of the device of one of the host
+_SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -223,6 +225,28 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         return True
     made = _reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
     return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
+
+
+def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an array of the device was made of one of the host whose dtype nobody knows, so it may be float64.
+
+    ``xp.asarray(weights)``, ``cuda.to_gpu(weights)``, what has such a name, and what is computed from it.
+    """
+    if isinstance(node, ast.BinOp):
+        return is_sent(context, node.left, depth) or is_sent(context, node.right, depth)
+    if isinstance(node, (ast.Subscript, ast.UnaryOp)):
+        return is_sent(context, node.value if isinstance(node, ast.Subscript) else node.operand, depth)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        told = len(node.args) > 1 or any(k.arg == "dtype" for k in node.keywords)
+        kinds = options(context.analysis.kind(node.args[0])) if node.args else ()
+        return (
+            name in _SENDING
+            and (not told or name == "to_gpu")
+            and any(k == UNKNOWN or getattr(k, "dtype", "") in (None, "float64") for k in kinds)
+        )
+    made = _assigned_to_self(context, node) if isinstance(node, ast.Attribute) else _assigned(context, node, None)
+    return depth < _DEPTH and any(is_sent(context, value, depth + 1) for value in made)
 
 
 def _is_unknown(context: Context, node: ast.expr) -> bool:
