@@ -663,9 +663,11 @@ def test_a_try_goes_on_in_its_other_way_where_the_import_of_cupy_is_dropped() ->
         exec(result.code, space)
         assert space["pick"]() == "cpu" or torch.cuda.is_available(), result.code
         assert migrate_source(result.code).code == result.code
+    idle = migrate_source("import chainer\ntry:\n    import cupy\nexcept:\n    pass\nx = 1\n")
+    assert idle.code.strip() == "x = 1"
     only = "import chainer\ntry:\n    import cupy\nexcept ImportError:\n    print('none')\n"
     result = migrate_source(only, options=Options(style="native"))
-    assert "if torch.cuda.is_available():\n    pass\nelse:\n    print('none')\n" in result.code
+    assert "if not torch.cuda.is_available():\n    print('none')\n" in result.code
 
 
 def test_chainers_own_cupy_is_true_where_there_is_no_gpu() -> None:

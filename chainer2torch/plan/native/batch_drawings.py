@@ -138,17 +138,17 @@ def is_self(node: ast.AST) -> bool:
 
 def _is_main(node: ast.AST) -> bool:
     """``self.get_iterator('main')`` or ``self._iterators['main']``."""
-    name = iterator_name(node)
+    name = _iterator_name(node)
     return name is not None and name.value == "main"
 
 
 def _other_name(node: ast.AST | None) -> ast.expr | None:
     """The name in ``self.get_iterator('target')``; None where it is the main one, or not in the text."""
-    name = None if node is None else iterator_name(node)
+    name = None if node is None else _iterator_name(node)
     return name if name is not None and isinstance(name.value, str) and name.value != "main" else None
 
 
-def iterator_name(node: ast.AST) -> ast.Constant | None:
+def _iterator_name(node: ast.AST) -> ast.Constant | None:
     """The name in ``self.get_iterator('main')`` or ``self._iterators['main']``."""
     if isinstance(node, ast.Call):
         holder, names, form = node.func, node.args, "get_iterator"
@@ -195,4 +195,4 @@ def _free(method: ast.FunctionDef) -> str:
     return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
 
 
-__all__ = ["HOLDERS", "NEXT_BATCH", "Drawing", "drawings_of", "further_draws", "is_self", "iterator_name"]
+__all__ = ["HOLDERS", "NEXT_BATCH", "Drawing", "drawings_of", "further_draws", "is_self"]

@@ -230,16 +230,12 @@ def _failing(context: Context, statement: ast.stmt) -> ast.Try | None:
 
 def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
     """Whether a handler does nothing but give constants to the names that the imports bind."""
-    return (
-        isinstance(handler.type, ast.Name)
-        and handler.type.id in _ABSENT
-        and all(
-            isinstance(s, ast.Pass)
-            or isinstance(s, ast.Assign)
-            and (isinstance(s.value, ast.Constant) or _is_short_form(s.value))
-            and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
-            for s in handler.body
-        )
+    return (handler.type is None or isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT) and all(
+        isinstance(s, ast.Pass)
+        or isinstance(s, ast.Assign)
+        and (isinstance(s.value, ast.Constant) or _is_short_form(s.value))
+        and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
+        for s in handler.body
     )
 
 

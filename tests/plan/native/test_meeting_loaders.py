@@ -48,9 +48,21 @@ def written(other, iterators):
     return PROGRAM.replace("{other}", other).replace("{iterators}", iterators)
 
 
-@pytest.mark.parametrize("iterators", ["{'main': main, 'second': second}", "dict(main=main, second=second)"])
+MAKING = """    def __init__(self, main, second, optimizer):
+        both = {'main': main, 'second': second}
+        super().__init__(both, optimizer)
+
+    def update_core"""
+
+
+@pytest.mark.parametrize(
+    "iterators", ["{'main': main, 'second': second}", "dict(main=main, second=second)", "main, second"]
+)
 def test_loaders_whose_batches_meet_leave_the_short_one_out(iterators, tmp_path, monkeypatch):
-    result = migrate_source(written(SECOND, iterators), options=Options(style="native"))
+    source = written(SECOND, iterators)
+    if iterators == "main, second":
+        source = source.replace("    def update_core", MAKING)
+    result = migrate_source(source, options=Options(style="native"))
     assert result.code.count("drop_last=True") == 2, result.code
     monkeypatch.chdir(tmp_path)
     space = {}
