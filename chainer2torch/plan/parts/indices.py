@@ -28,9 +28,9 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         return
     kinds = options(context.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if kinds == (UNKNOWN,) and context.imports_chainer or any(isinstance(k, Tensor) for k in kinds):
-        _backward_arrays(context, decisions, parts)
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
+    if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
+        _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
     if reverses and kinds == (UNKNOWN,) and (_in_a_link(context, node) or held and context.imports_chainer):
         operands = {"x": context.operand(node.value)}
