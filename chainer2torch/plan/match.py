@@ -201,6 +201,15 @@ def _is_array(kind: Kind) -> bool:
     return isinstance(kind, Tensor) and kind.rank is not None
 
 
+# what is asked of how one argument is written; one that is left out has none of it
+_OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]] = {
+    "is_gpu_number": lambda q: q.is_gpu_number,
+    "is_item": lambda q: q.is_item,
+    "is_made": lambda q: q.is_made,
+    "is_single": lambda q: q.is_single,
+}
+
+
 def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function in ("input_rank", "input_dtype"):
         kind = q.input_kind
@@ -218,11 +227,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "may_be_none":
         node = q.bound.given.get(name)
         return q.literal(name) is None if node is None else q.may_be_none(node)
-    if function == "is_single":
-        return name in q.bound.given and q.is_single(q.bound.given[name])
-    if function in ("is_gpu_number", "is_item"):
-        asked = q.is_gpu_number if function == "is_gpu_number" else q.is_item
-        return name in q.bound.given and asked(q.bound.given[name])
+    if function in _OF_ONE_ARGUMENT:
+        return name in q.bound.given and _OF_ONE_ARGUMENT[function](q)(q.bound.given[name])
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

@@ -39,6 +39,7 @@ from chainer2torch.plan.passes import (
     kept_gradients,
     link_members,
     links,
+    made_arrays,
     model_copies,
     modernize,
     names_of_links,
@@ -115,6 +116,7 @@ PASSES: tuple[Pass, ...] = (
     # array modules that become devices: the other passes leave those alone
     _pass("array_devices", array_devices.run, when=_native),
     _pass("array_modules", array_modules.run),
+    _pass("made_arrays", made_arrays.run, when=_native),
     _pass("class_tests", class_tests.run),
     _pass("type_checks", type_checks.run, when=_native),
     _pass("graph_cuts", graph_cuts.run, when=_native),

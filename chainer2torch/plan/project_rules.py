@@ -29,7 +29,6 @@ _MEMBERS = frozenset(
         "set_loss_scale",
         "is_safe_to_update",
         "use_fp32_update",
-        "reallocate_cleared_grads",
     }
 )
 _SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad", "adabound", "eps_inside_sqrt"})

@@ -84,6 +84,34 @@ class Net(chainer.Chain):
     def __call__(self, x):
         return self.one(x) + self.other(x)
 """
+_AVERAGED = """
+class Averaged(chainer.Chain):
+    def __init__(self, target):
+        super().__init__()
+        with self.init_scope():
+            self.target = target
+            self.other = L.Linear(3, 5)
+
+    def __call__(self, x):
+        return self.target(x) + self.other(x)
+
+
+class Net(chainer.Chain):
+    def __init__(self, averaged=True):
+        super().__init__()
+        layer = L.Linear(3, 5)
+        if averaged:
+            out = Averaged(layer)
+        else:
+            out = layer
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 3)
+            self.out = out
+
+    def __call__(self, x):
+        return self.out(self.embed(x))
+"""
+_BOTH = _AVERAGED.replace("out = Averaged(layer)", "out = chainer.Sequential(Averaged(layer), L.Linear(5, 3), layer)")
 _HEAD = native_programs.HEAD.split("class Net")[0]
 
 
@@ -97,3 +125,13 @@ def test_links_of_their_own_keep_the_optimizer_of_torch():
     code = native_programs.check(_APART + _TRAIN, head=_HEAD)
     assert "torch.optim.SGD" in code or "compat.MomentumSGD" in code
     assert ".faithful_" not in code
+
+
+def test_links_that_are_alternatives_of_an_attribute_are_in_one_place_of_a_model():
+    code = native_programs.check(_AVERAGED + _TRAIN, head=_HEAD)
+    assert ".faithful_" not in code and ".MomentumSGD(model.parameters()" in code
+
+
+def test_an_alternative_that_holds_a_link_twice_has_it_in_two_places():
+    code = native_programs.check(_BOTH + _TRAIN, head=_HEAD)
+    assert "torch.optim" not in code

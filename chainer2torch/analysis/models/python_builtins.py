@@ -78,6 +78,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interpreter.attribute(first, args[1].value)
+    if name == "getattr" and len(args) == 2 and first == Ref("chainer.optimizers"):
+        return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
     if name == "open":
         return UNKNOWN
     return UNKNOWN

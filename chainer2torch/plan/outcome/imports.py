@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Iterator
 
+from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
@@ -35,12 +35,11 @@ class Imports:
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         removals, names = unused_imports(ledger.context, ledger, others)
-        needed = others | names_at_import(ledger.context, ledger)
-        at_top = others | names_at_import(ledger.context, ledger, program=True)
+        needed, at_top = names_at_import(ledger.context, ledger)
         empty = tuple(empty_guards(ledger.context, removals))
-        return cls(ledger.context, others, removals, names, empty, needed, at_top)
+        return cls(ledger.context, others, removals, names, empty, others | needed, others | at_top)
 
-    def without_idle(self, output: list[ast.AST]) -> Imports | None:
+    def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
         idle, names = idle_imports(self.context, output, self.others)
         if not names:

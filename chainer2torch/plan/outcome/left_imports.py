@@ -115,23 +115,26 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
                 yield Replace(context.source.span(handler.type), "Exception", {})
 
 
-def names_at_import(context: Context, ledger: Ledger, program: bool = False) -> frozenset[str]:
+def names_at_import(context: Context, ledger: Ledger) -> tuple[frozenset[str], frozenset[str]]:
     """The names of Chainer's that stay and are needed while a module is imported, and those that it exports.
 
-    ``program``: also those at the top of a file that nobody imports.
+    The second of the two holds also those at the top of a file that nobody imports.
     """
     gone = {n for top in ledger.removed for n in ast.walk(top)}
     project, path = context.analysis.project, context.module.path
-    imported = program or path in project.import_folders or project.is_package(context.module.directory)
-    return _exported(context) | {
-        node.id
+    imported = path in project.import_folders or project.is_package(context.module.directory)
+    at_top = [
+        node
         for node in context.source.of(ast.Name)
         if isinstance(node.ctx, ast.Load)
         and node not in ledger.consumed
         and node not in gone
         and isinstance(context.kind(node), Ref)
-        and runs_at_import(context, node, imported)
-    }
+        and runs_at_import(context, node, True)
+    ]
+    needed = [node for node in at_top if imported or runs_at_import(context, node, False)]
+    exported = _exported(context)
+    return exported | {node.id for node in needed}, exported | {node.id for node in at_top}
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:

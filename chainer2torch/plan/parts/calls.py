@@ -74,7 +74,7 @@ def emit_call(
     ):
         decisions.edit(call, Replace(context.source.span(call), row.value, {}, callee_only=True))
     elif not same:
-        decisions.edit(call, _replacement(context, call, choice, choice.template))
+        decisions.edit(call, replacement(context, call, choice.question, choice.template))
     if receiver is None:
         decisions.use(site)
     state = "exact" if choice.settled else row.state
@@ -111,8 +111,9 @@ def _without_case(
         decisions.use(site)
 
 
-def _replacement(context: Context, call: ast.Call, choice: Choice, template: str) -> Replace:
-    row, question = choice.reading.row, choice.question
+def replacement(context: Context, call: ast.Call, question: Question, template: str) -> Replace:
+    """A template in the place of a call, with what the question knows about its arguments."""
+    row = question.row
     assert row.signature is not None
     given = question.bound.given
     operands = {name: context.operand(node) for name, node in given.items()}

@@ -48,6 +48,7 @@ from chainer2torch.plan.parts.host_values import (
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.questions.choice import chosen
+from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.receivers import among_tensors
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
@@ -113,6 +114,8 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         and is_torch_dtype(context.analysis.kind(arguments[0]))
     ):
         wrap(context, decisions, arguments[0], "compat.numpy_dtype(value)")
+    elif made_tensor(context, call) is not None:
+        return  # it makes a tensor, and takes tensors' dtypes and shapes as they are
     elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(context, decisions, call, callee.name[6:], arguments)
     elif isinstance(callee, Method) and isinstance(callee.receiver, Inst) and callee.receiver.cls in GENERATORS:

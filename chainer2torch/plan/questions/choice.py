@@ -10,6 +10,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, names_of, parsed
+from chainer2torch.plan.questions.array_makers import maker
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
 from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
 from chainer2torch.plan.questions.flatten import flattens
@@ -89,6 +90,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_single=lambda node: is_single(context, call, node),
         is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
+        is_made=lambda node: maker(context, node) is not None,
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),

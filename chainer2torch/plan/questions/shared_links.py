@@ -7,7 +7,9 @@ the norm of all gradients counts it as often. The optimizers of ``torch.optim`` 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Method, Tensor, options
@@ -20,6 +22,18 @@ _PARAMETERS = frozenset({"W", "b", "gamma", "beta"})
 _COPIES = frozenset({"copy", "deepcopy", "repeat"})
 _PLAIN = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential"})
 _HOLDERS = ("chainer.Chain", "chainer.ChainList", "chainer.Sequential")
+
+_Key = tuple[object, int]  # a link: its class, and the place that makes it
+_Choices = dict[tuple[object, int, str], tuple[ast.expr, object, int]]  # by attribute of a link: what it holds
+
+
+class _Entry(NamedTuple):
+    """One link that another one registers."""
+
+    holder: Inst
+    value: ast.expr
+    given: ast.expr  # what the maker of the holder gave, where the value is a parameter
+    link: Inst
 
 
 def shares_parameters(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -67,28 +81,70 @@ def _has_twice(analysis: Analysis, cls: ClassInfo) -> bool:
 
 def _twice(analysis: Analysis, root: Inst) -> bool:
     """Whether a link is registered in several places of a model, by a name that it had before in one of them."""
-    places: dict[int, set[tuple[ast.expr, int]]] = {}
+    places: dict[int, dict[tuple[ast.expr, int], list[_Choices]]] = {}
     had: set[int] = set()
-    seen: set[tuple[object, int]] = set()
-    waiting = [root]
-    while waiting:
-        holder = waiting.pop()
-        if (holder.cls, holder.site) in seen:
-            continue
-        seen.add((holder.cls, holder.site))
+    entries = _entries(analysis, root)
+    ways = _ways(analysis, root, entries)
+    for entry in entries:
+        site = entry.link.site
+        if site and _has_parameters(analysis, entry.link):
+            # what the holder makes itself is another one in each of its objects
+            at = entry.holder.site if entry.given is not entry.value else 0
+            places.setdefault(site, {}).setdefault((entry.value, at), []).append(_way_to(analysis, entry, ways)[0])
+            if isinstance(entry.given, (ast.Name, ast.Attribute)):
+                had.add(site)
+    several = {site for site in had if _meet([*places[site].values()])}
+    return bool(several - analysis.once(_copied))
+
+
+def _meet(places: list[list[_Choices]]) -> bool:
+    """Whether one model can have a link in two of these places: they are no alternatives of one attribute."""
+    pairs = ((a, b) for i, one in enumerate(places) for other in places[:i] for a in one for b in other)
+    return any(all(b.get(attribute, held) == held for attribute, held in a.items()) for a, b in pairs)
+
+
+def _entries(analysis: Analysis, root: Inst) -> list[_Entry]:
+    """Everything that a model and the links in it register; each link is asked once."""
+    holders, found = {(root.cls, root.site): root}, []
+    for holder in (waiting := [root]):
         for value, given in _registered(analysis, holder):
             for link in objects_in(analysis.kind(given)):
-                if not analysis.derives(link.cls, "chainer.Link"):
-                    continue
-                waiting.append(link)
-                if link.site and _has_parameters(analysis, link):
-                    # what the holder makes itself is another one in each of its objects
-                    at = holder.site if given is not value else 0
-                    places.setdefault(link.site, set()).add((value, at))
-                    if isinstance(given, (ast.Name, ast.Attribute)):
-                        had.add(link.site)
-    several = {site for site, found in places.items() if len(found) > 1 and site in had}
-    return bool(several - analysis.once(_copied))
+                if analysis.derives(link.cls, "chainer.Link"):
+                    found.append(_Entry(holder, value, given, link))
+                    if (link.cls, link.site) not in holders:
+                        holders[link.cls, link.site] = link
+                        waiting.append(link)
+    return found
+
+
+def _ways(analysis: Analysis, root: Inst, entries: list[_Entry]) -> dict[_Key, tuple[_Choices, bool]]:
+    """What has to be held for a model to have each link, and whether it can have one such link only."""
+    found: dict[_Key, tuple[_Choices, bool]] = {(root.cls, root.site): ({}, True)}
+    ends = Counter((entry.link.cls, entry.link.site) for entry in entries)
+    for entry in entries:
+        key = (entry.link.cls, entry.link.site)
+        if key not in found:
+            found[key] = _way_to(analysis, entry, found) if ends[key] == 1 else ({}, False)
+    return found
+
+
+def _way_to(analysis: Analysis, entry: _Entry, ways: dict[_Key, tuple[_Choices, bool]]) -> tuple[_Choices, bool]:
+    choices, alone = ways[entry.holder.cls, entry.holder.site]
+    name = _attribute(analysis, entry.value)
+    if not alone or not name:
+        return choices, False
+    held = (entry.value, entry.link.cls, entry.link.site)
+    return {**choices, (entry.holder.cls, entry.holder.site, name): held}, True
+
+
+def _attribute(analysis: Analysis, value: ast.expr) -> str:
+    """The attribute that holds one link at a time: ``self.name = link``, ``Chain(name=link)``; "": it is none."""
+    module = analysis.module_of(value)
+    parent = module.source.parents[value] if module is not None else None
+    if isinstance(parent, ast.keyword):
+        return parent.arg or ""
+    targets = parent.targets if isinstance(parent, ast.Assign) else []
+    return targets[0].attr if len(targets) == 1 and isinstance(targets[0], ast.Attribute) else ""
 
 
 def _copied(analysis: Analysis) -> frozenset[int]:

@@ -2,9 +2,13 @@
 
 import importlib.machinery
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
+
+# what stands where an array was made for a Variable
+_MAKERS = ("zeros", "ones", "full", "eye", "arange", "tensor")
 
 
 def install() -> None:
@@ -21,8 +25,15 @@ def install() -> None:
         return made if isinstance(data, torch.Tensor) else double(made)
 
     torch.as_tensor = as_double
+    for name in _MAKERS:
+        setattr(torch, name, _making_doubles(getattr(torch, name)))
     torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: double(args))
     _change_helpers()
+
+
+def _making_doubles(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A function of torch's that gives float64 where it is asked for float32: a Variable of such an array was cast."""
+    return lambda *args, **kwargs: double(make(*args, **kwargs))
 
 
 def _change_helpers() -> None:
