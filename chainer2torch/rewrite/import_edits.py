@@ -11,6 +11,7 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.rewrite.layout import closing_comma
+from chainer2torch.rewrite.printing import code_of
 from chainer2torch.rewrite.torch_names import COMPAT, dotted_name
 
 
@@ -291,7 +292,7 @@ def _binds(body: Sequence[Any], name: str) -> bool:
 
 
 def _says(module: cst.Module, line: cst.SimpleStatementLine, text: str) -> bool:
-    return any(module.code_for_node(part).strip().rstrip(";").rstrip() == text for part in line.body)
+    return any(code_of(part, module).strip().rstrip(";").rstrip() == text for part in line.body)
 
 
 @functools.lru_cache(maxsize=1024)
