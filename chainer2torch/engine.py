@@ -19,7 +19,7 @@ from chainer2torch.analysis.module_index import Apart, Project
 from chainer2torch.analysis.parts import parts
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.related import related
-from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.source import Nodes, Source, nodes_of
 from chainer2torch.plan.file_result import FileResult, of_plain, plain
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.ledger import Ledger
@@ -246,6 +246,7 @@ class _Work:
                 results[path] = result
             if progress is not None:
                 progress(done)
+        analysis.forget()
         return results
 
 
@@ -293,17 +294,18 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     result.imports = frozenset(other.path for other in imported_by(analysis.project, module))
     if context.choices.kinds:
         result.kinds = list(kinds_of(analysis, module))
-    nodes = context.source.nodes
+    nodes: Nodes = context.source
     if taken is not None:
         nodes = _rewrite(ledger, taken, result)
     result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.mentions = mentions(context, ledger.sites)
+    context.forget()
     return result
 
 
-def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[ast.AST]:
+def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes:
     """Sets the new text; gives its nodes."""
     import libcst as cst
 
@@ -322,8 +324,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     if not edits:
-        result.left = _left(ledger, source.nodes)
-        return source.nodes
+        result.left = _left(ledger, source)
+        result.said = frozenset(said_by(source, own=True))
+        return source
     try:
         for _ in range(_ATTEMPTS):
             names = Names.of(source, imports.names, helpers, own)
@@ -333,23 +336,23 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
             ledger.fail(applied.failed)
             imports = Imports.of(ledger, taken)
             edits = [e for e in ledger.live(imports.edits()) if e not in applied.failed]
-        output = nodes_of(ast.parse(applied.code))
+        output = Nodes(nodes_of(ast.parse(applied.code)))
         fewer = imports.without_idle(output)
         if fewer is not None:  # array libraries whose last use an edit has taken
             names = Names.of(source, fewer.names, helpers, own)
             again = apply(source, ledger.live(fewer.edits()), names)
             if not again.failed:
-                applied, output = again, nodes_of(ast.parse(again.code))
+                applied, output = again, Nodes(nodes_of(ast.parse(again.code)))
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
-        return source.nodes
+        return source
     except (SyntaxError, RecursionError) as error:
         result.error = (
             f"left as it is: the rewritten text would not be valid Python ({error})"
             if isinstance(error, SyntaxError)
             else _TOO_DEEP
         )
-        return source.nodes
+        return source
     notebook = context.module.path.endswith(".ipynb")
     result.code = with_named_devices(applied.code) if native and not notebook else applied.code
     result.helpers = frozenset(_helpers(names, output))
@@ -358,19 +361,17 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> list[
     return output
 
 
-def _left(ledger: Ledger, nodes: list[ast.AST]) -> int:
+def _left(ledger: Ledger, nodes: Nodes) -> int:
     """How many references to Chainer are left in the nodes of an output."""
     context = ledger.context
     return left(context, ledger.kept.values(), left_over(nodes, context.analysis.libraries))
 
 
-def _helpers(names: Any, nodes: list[ast.AST]) -> set[str]:
+def _helpers(names: Any, nodes: Nodes) -> set[str]:
     alias = names.needed.get("compat") or names.existing.get("compat")
     if alias is None:
         return set()
-    return {
-        n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == alias
-    }
+    return {n.attr for n in nodes.of(ast.Attribute) if isinstance(n.value, ast.Name) and n.value.id == alias}
 
 
 __all__ = ["HARD_CASES", "FileResult", "Mention", "Options", "Site", "facts", "migrate_source", "migrate_sources"]

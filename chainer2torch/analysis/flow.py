@@ -103,6 +103,12 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
                 for inner in self.nested[func]:
                     self.enqueue(inner)
 
+    def forget(self) -> None:
+        """Takes everything apart when nobody asks any more: it hangs together in circles, which are not freed alone."""
+        for unit in (*self.functions.values(), *self.classes.values(), *self.project.modules.values()):
+            vars(unit).clear()
+        vars(self).clear()
+
     def returned(self, func: FuncInfo, kind: Kind) -> None:
         old = func.returns
         new = UNKNOWN if self.widened(func) else self.grown(func, old, kind)

@@ -73,6 +73,15 @@ class FuncInfo:
         return f"FuncInfo({self.name!r}, {self.module!r})"
 
     @functools.cached_property
+    def uses(self) -> dict[str, list[ast.Name]]:
+        """Where names are read in it, by name."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in nodes_of(self.node):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @functools.cached_property
     def listed(self) -> frozenset[str]:
         """The names that its body treats as lists of things, which a batch in one tensor is not."""
         found: set[str] = set()

@@ -54,35 +54,12 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
     return nodes
 
 
-class Source:
-    """Text, line starts, and for each node its parent."""
+class Nodes:
+    """The nodes of a tree, outer ones before inner ones, sorted out by their types once."""
 
-    def __init__(self, text: str, tree: ast.Module):
-        self.text = text
-        self.tree = tree
-        self.line_starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
-        self._ascii = text.isascii()
-        self.parents: dict[ast.AST, ast.AST] = {}
-        # all nodes that have a place, outer ones before inner ones
-        self.nodes: list[ast.AST] = [tree]
-        self.generators: set[ast.AST] = set()
+    def __init__(self, nodes: list[ast.AST]):
+        self.nodes = nodes
         self._of: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
-        parents, append = self.parents, self.nodes.append
-        for node in self.nodes:
-            for name in _children(type(node)):
-                value = getattr(node, name, None)
-                if value.__class__ is list:
-                    for child in value:
-                        if isinstance(child, ast.AST):
-                            parents[child] = node
-                            append(child)
-                elif isinstance(value, ast.AST):
-                    parents[value] = node
-                    append(value)
-        for found in self.of(ast.Yield, ast.YieldFrom):
-            function = self.enclosing(found, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-            if function is not None:
-                self.generators.add(function)
 
     @functools.cached_property
     def _places(self) -> dict[type[ast.AST], list[int]]:
@@ -111,6 +88,35 @@ class Source:
             places = [place for node_type in types for place in self._places.get(node_type, ())]
             self._of[types] = found = [self.nodes[i] for i in (sorted(places) if len(types) > 1 else places)]
         return found[:]
+
+
+class Source(Nodes):
+    """Text, line starts, and for each node its parent."""
+
+    def __init__(self, text: str, tree: ast.Module):
+        super().__init__([tree])  # all nodes that have a place come behind it, below
+        self.text = text
+        self.tree = tree
+        self.line_starts = [0, *(m.end() for m in _NEWLINE.finditer(text))]
+        self._ascii = text.isascii()
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.generators: set[ast.AST] = set()
+        parents, append = self.parents, self.nodes.append
+        for node in self.nodes:
+            for name in _children(type(node)):
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    for child in value:
+                        if isinstance(child, ast.AST):
+                            parents[child] = node
+                            append(child)
+                elif isinstance(value, ast.AST):
+                    parents[value] = node
+                    append(value)
+        for found in self.of(ast.Yield, ast.YieldFrom):
+            function = self.enclosing(found, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+            if function is not None:
+                self.generators.add(function)
 
     @functools.cached_property
     def assigned(self) -> frozenset[str]:

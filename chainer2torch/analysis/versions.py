@@ -58,10 +58,6 @@ def known_names(file: File) -> dict[str, Any]:
 
     Only names that are bound once, and there.
     """
-    stored = Counter(name.id for name in file.source.of(ast.Name) if not isinstance(name.ctx, ast.Load))
-    others = {name for name in file.source.assigned if name not in stored}
-    others |= {n.arg for n in file.source.of(ast.arg)} | {n for g in file.source.of(ast.Global) for n in g.names}
-    others |= {n.name for n in file.source.of(ast.FunctionDef, ast.ClassDef)}
     known: dict[str, Any] = {}
     for statement in file.source.tree.body:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -72,10 +68,18 @@ def known_names(file: File) -> dict[str, Any]:
             value = _value(file, statement.value, known)
         except _FAILS:
             continue
-        for target, item in _bound(statement.targets[0], value):
-            if stored[target] == 1 and target not in others:
-                known[target] = item
+        once = _bound_once(file.source)
+        known.update((target, item) for target, item in _bound(statement.targets[0], value) if target in once)
     return known
+
+
+def _bound_once(source: Source) -> set[str]:
+    """The names that one assignment, loop or the like binds, and nothing else."""
+    stored = Counter(name.id for name in source.of(ast.Name) if not isinstance(name.ctx, ast.Load))
+    others = {name for name in source.assigned if name not in stored}
+    others |= {n.arg for n in source.of(ast.arg)} | {n for g in source.of(ast.Global) for n in g.names}
+    others |= {n.name for n in source.of(ast.FunctionDef, ast.ClassDef)}
+    return {name for name, count in stored.items() if count == 1} - others
 
 
 def truth(file: File, test: ast.expr) -> bool | None:

@@ -28,6 +28,27 @@ class Serializer:
         return np.asarray(self.state[key]) if is_array else self.state[key]
 
 
+def serialize_part(serializer: Serializer, part: Any) -> None:
+    """Stores or restores what an object holds: a module or an optimizer by its state_dict; a loader has none.
+
+    Source: chainer.Link.serialize, chainer.Optimizer.serialize.
+    """
+    if hasattr(part, "serialize"):
+        part.serialize(serializer)
+    elif serializer.loads and isinstance(part, torch.nn.Module):
+        part.load_state_dict({key: serializer.state[key] for key in part.state_dict()})
+    elif hasattr(part, "state_dict"):
+        serialize_summary(serializer, part)
+
+
+def serialize_summary(serializer: Serializer, summary: Any) -> None:
+    """Stores or restores running means. Source: chainer.DictSummary.serialize."""
+    if serializer.loads:
+        summary.load_state_dict(serializer.state)
+    else:
+        serializer.state.update(summary.state_dict())
+
+
 class Saved:
     """The base of objects whose ``serialize(serializer)`` says what is saved of them.
 

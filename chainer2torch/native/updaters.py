@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate, endless
 from chainer2torch.native.devices import get_device, to_device
-from chainer2torch.native.states import Saved
+from chainer2torch.native.states import Saved, Serializer
 from chainer2torch.native.training import call_with
 
 
@@ -149,13 +149,19 @@ class Updater(BatchUpdater):
         for iterator in self._iterators.values():
             iterator.finalize()
 
+    def serialize(self, serializer: Any) -> None:  # where: updater_saves
+        pass
+
     def state_dict(self) -> dict[str, Any]:
-        return {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
+        state = {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
+        self.serialize(Serializer(state, loads=False))  # where: updater_saves
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.iteration = state["iteration"]
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
+        self.serialize(Serializer(state, loads=True))  # where: updater_saves
 
 
 class StandardBatchUpdater(BatchUpdater):

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from chainer2torch.native.states import Serializer
+
 
 def save_state(file: Any, obj: Any) -> None:
     """Writes the state_dict of a model or an optimizer. Source: chainer.serializers.save_npz as a value."""
@@ -15,6 +17,23 @@ def save_state(file: Any, obj: Any) -> None:
 def load_state(file: Any, obj: Any) -> None:
     """Gives a model or an optimizer the state_dict in a file. Source: chainer.serializers.load_npz as a value."""
     obj.load_state_dict(torch.load(file, map_location="cpu"))
+
+
+def save_object(file: Any, obj: Any) -> None:
+    """Writes a state_dict, or what ``obj.serialize`` says. Source: chainer.serializers.save_npz."""
+    state = obj.state_dict() if hasattr(obj, "state_dict") else {}
+    if not hasattr(obj, "state_dict"):
+        obj.serialize(Serializer(state, loads=False))
+    torch.save(state, file)
+
+
+def load_object(file: Any, obj: Any) -> None:
+    """Reads what ``save_object`` has written. Source: chainer.serializers.load_npz."""
+    state = torch.load(file, map_location="cpu")
+    if hasattr(obj, "load_state_dict"):
+        obj.load_state_dict(state)
+    else:
+        obj.serialize(Serializer(state, loads=True))
 
 
 def state_part(file: Any, path: str) -> dict[str, Any]:
@@ -32,3 +51,23 @@ def state_part(file: Any, path: str) -> dict[str, Any]:
     if not part:
         raise KeyError(path)
     return part
+
+
+def load_except(file: Any, obj: torch.nn.Module, names: Any) -> None:
+    """Gives a module what a file of ``torch.save`` has, except for some of Chainer's names: 'output/W'.
+
+    What else the module has must be there; what is left over is passed over. Source: chainer.serializers.load_npz with
+    ``ignore_names``.
+    """
+    own = {"W": "weight", "gamma": "weight", "b": "bias", "beta": "bias"}
+    own |= {"avg_mean": "running_mean", "avg_var": "running_var", "N": "num_batches_tracked"}
+    modules, kept = dict(obj.named_modules()), set()
+    for name in [names] if isinstance(names, str) else names or ():
+        path, _, last = name.replace("/", ".").rpartition(".")
+        found = {f"{path}.{key}".lstrip(".") for key in (last, own.get(last, last))} & obj.state_dict().keys()
+        if not found and any(path == module or path.endswith(f".{module}") for module in modules):
+            raise KeyError(f"{name}: the module has another name for it")
+        kept |= found
+    state = {key: value for key, value in torch.load(file, map_location="cpu").items() if key not in kept}
+    if missing := set(obj.load_state_dict(state, strict=False).missing_keys) - kept:
+        raise KeyError(f"not in the file: {sorted(missing)}")

@@ -45,6 +45,10 @@ class Context(FileNames):
         answer: T = self._answers[key]
         return answer
 
+    def forget(self) -> None:
+        """Takes leave of the answers when nobody asks any more: some hold the context, which is not freed then."""
+        self._answers.clear()
+
     def kind(self, node: ast.AST) -> Kind:
         """What the analysis knows of a node's value."""
         return self.analysis.kind(self._stand_ins[node][0] if node in self._stand_ins else node)

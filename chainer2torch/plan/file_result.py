@@ -28,7 +28,7 @@ class FileResult:
     imports: frozenset[str] = frozenset()  # the project's files that it imports
     modules: frozenset[str] | None = None  # the top-level modules that the new text imports; None: not looked for
     uses: frozenset[str] = frozenset()  # the helpers that it takes, also those of an earlier run
-    # the members that the new text may name; None: not looked for, as of what an earlier run has found
+    # the members that the new text may name; None: not looked for
     said: frozenset[str] | None = dataclasses.field(default=None, compare=False)
     python2: bool = False  # the file was Python 2, and was converted first
 
@@ -48,6 +48,7 @@ def plain(result: FileResult) -> dict[str, Any]:
         "code": result.code if result.changed else None,
         **{name: getattr(result, name) for name in _KEPT},
         **{name: sorted(getattr(result, name) or ()) for name in _SETS},
+        "said": None if result.said is None else sorted(result.said),
         "sites": [list(vars(site).values()) for site in result.sites],
         "kept": [list(vars(site).values()) for site in result.kept],
         "mentions": [list(vars(mention).values()) for mention in result.mentions],
@@ -62,6 +63,7 @@ def of_plain(path: str, text: str, kept: Mapping[str, Any]) -> FileResult:
         path,
         text,
         text if kept["code"] is None else kept["code"],
+        said=None if kept["said"] is None else frozenset(kept["said"]),
         sites=[Site(*site) for site in kept["sites"]],
         kept=[Site(*site) for site in kept["kept"]],
         mentions=[Mention(*mention) for mention in kept["mentions"]],

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-
 from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.scopes import Scope, bindings
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Nodes, nodes_of
 
 
 def imported_by_call(call: ast.Call, libraries: Libraries) -> str | None:
@@ -30,38 +28,32 @@ def _imported_by_text(call: ast.Call, libraries: Libraries) -> list[str]:
     if not isinstance(text, str):
         return []
     try:
-        return [name for _, name in left_over(nodes_of(ast.parse(text)), libraries)]
+        return [name for _, name in left_over(Nodes(nodes_of(ast.parse(text))), libraries)]
     except (SyntaxError, ValueError):
         return []
 
 
-def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int, str]]:
+def left_over(nodes: Nodes, libraries: Libraries) -> list[tuple[int, str]]:
     """Line and dotted name of every reference to Chainer (and to libraries on it) in the nodes of a tree,
     imports that nobody uses included.
 
     A name counts where the scope that binds it imports it: a parameter or variable of the same name is no reference.
     """
-    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     imported = [
         (node.lineno, alias, dotted)
-        for node in imports
+        for node in nodes.of(ast.Import, ast.ImportFrom)
         for alias in node.names
         if (dotted := _imported(node, alias, libraries)) is not None
     ]
     found = [
         (node.lineno, dynamic)
-        for node in nodes
-        if isinstance(node, ast.Call) and (dynamic := imported_by_call(node, libraries)) is not None
+        for node in nodes.of(ast.Call)
+        if (dynamic := imported_by_call(node, libraries)) is not None
     ]
-    found += [
-        (node.lineno, name)
-        for node in nodes
-        if isinstance(node, ast.Call)
-        for name in _imported_by_text(node, libraries)
-    ]
+    found += [(node.lineno, name) for node in nodes.of(ast.Call) for name in _imported_by_text(node, libraries)]
     if not imported:
         return sorted(found)
-    scopes = bindings(next(node for node in nodes if isinstance(node, ast.Module)))
+    scopes = bindings(nodes.of(ast.Module)[0])
     bound = {
         (scopes.get(alias), alias.asname or alias.name.split(".")[0]): dotted
         if alias.asname or "." not in alias.name
@@ -70,10 +62,10 @@ def left_over(nodes: Sequence[ast.AST], libraries: Libraries) -> list[tuple[int,
     }
     used: set[tuple[Scope, str]] = set()
     inner: set[ast.AST] = set()
-    for node in nodes:
+    for node in nodes.of(ast.Name, ast.Attribute):
         if isinstance(node, ast.Attribute):
             inner.add(node.value)
-        if node in inner or not isinstance(node, (ast.Name, ast.Attribute)):
+        if node in inner:
             continue
         parts: list[str] = []
         root: ast.expr = node

@@ -149,7 +149,7 @@ def _words(tree: Tree, texts: dict[str, str]) -> dict[str, set[str]]:
     for path, source in tree.sources.items():
         if path.rpartition("/")[2] != compat_file.FILE_NAME:
             result = tree.results.get(path)
-            known = result.said if result is not None and texts.get(path) is result.code else None
+            known = result.said if result is not None and texts.get(path, source.text) is result.code else None
             said = words(texts.get(path, source.text)) if known is None else known
             for place in {posixpath.dirname(path), _clean(result.root) if result is not None else ""}:
                 found.setdefault(place, set()).update(said)

@@ -37,6 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
+from chainer2torch.rewrite.printing import Printer, parse_module
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -70,26 +71,19 @@ class Applied:
     failed: list[Edit]
 
 
-def _parse(text: str) -> cst.Module:
-    try:
-        return cst.parse_module(text)
-    except ValueError:  # a form feed in the first indentation: LibCST cannot take that for the usual one
-        return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
-
-
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
     places = Places.of(source, edits)
     end = _end_of_code(source)
     kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
-        module = lower_markers(_parse(kept.text))
+        module = lower_markers(parse_module(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
         kept = Kept(with_whole_indents(source, end))
-        module = lower_markers(_parse(kept.text))
+        module = lower_markers(parse_module(kept.text))
     rewriter = _Rewriter(edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
-    indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in _parse
+    indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in parse_module
     config = cst.PartialParserConfig(default_indent=indent, default_newline=module.default_newline)
     rewritten = {
         number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
@@ -99,12 +93,13 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
         e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
-    names.forget_unsaid(result, rewritten.values())
+    printer = Printer()
+    names.forget_unsaid(result, rewritten.values(), printer)
     way = names.way()
     result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
         result = import_edits.spaced(result)
-    code = kept.restore(result.code, rewritten) if result.body or result.header else ""
+    code = kept.restore(printer.code(result), rewritten) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
     return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])
@@ -117,10 +112,10 @@ def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.Partia
     try:
         module = cst.parse_module(kept.text, config)
     except cst.ParserSyntaxError:
-        _parse(source.text[:end])  # for the right line in the message
+        parse_module(source.text[:end])  # for the right line in the message
         raise
     located = spans.locate(module, source, places.spans, places.starts, kept.counts, [piece.node])
-    return kept.restore(rewriter.run(module, located).code)
+    return kept.restore(Printer().code(rewriter.run(module, located)))
 
 
 def _end_of_code(source: Source) -> int:

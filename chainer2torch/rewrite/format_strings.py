@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from chainer2torch.rewrite.printing import code_of
+
 
 def fitted(string: cst.FormattedString) -> cst.FormattedString | None:
     """The f-string, with the texts inside its braces in the other quotes; None where these do not do either."""
@@ -14,7 +16,7 @@ def fitted(string: cst.FormattedString) -> cst.FormattedString | None:
         assert isinstance(result, cst.FormattedString)
         string = result
     forbidden = (string.quote, "\\", "#", *("\n" if len(string.quote) == 1 else ""))
-    codes = [cst.Module([]).code_for_node(part) for part in _expressions(string.parts)]
+    codes = [code_of(part) for part in _expressions(string.parts)]
     return None if any(word in code for code in codes for word in forbidden) else string
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.rewrite.layout import closing_comma
+from chainer2torch.rewrite.printing import code_of
 from chainer2torch.rewrite.torch_names import COMPAT, dotted_name
 
 
@@ -117,7 +118,7 @@ def _insert_groups(module: cst.Module, groups: list[list[str]]) -> cst.Module:
     if not groups:
         if leading is not None and any(line.comment for line in leading):
             body[place:] = above(body[place:], leading)
-        return module.with_changes(body=body) if marked else module
+        return module.with_changes(body=body)
     first = _first_use(body[:place], {text.split()[-1].split(".")[0] for group in groups for text in group})
     if first is not None:
         if leading is not None:
@@ -175,7 +176,7 @@ def _in_the_standard_paragraph(body: list[Any], groups: list[list[str]], newline
         or any(not text.startswith("import ") or " as " in text for text in ours)
         or end == len(body)
     ):
-        return groups
+        return _behind_standard(body, head, ours, groups, newline)
     for text in ours:
         place = head + sum(1 for name in plain if name < text.split()[1])
         line = _parse(text, newline)
@@ -184,6 +185,29 @@ def _in_the_standard_paragraph(body: list[Any], groups: list[list[str]], newline
             body[head] = body[head].with_changes(leading_lines=[])
         body.insert(place, line)
         plain.append(text.split()[1])
+    others = [[text for text in group if text not in ours] for group in groups]
+    return [group for group in others if group]
+
+
+def _behind_standard(
+    body: list[Any], head: int, ours: list[str], groups: list[list[str]], newline: str
+) -> list[list[str]]:
+    """Puts modules of the standard library behind the last of these above the new imports, else above all others."""
+    run = list(itertools.takewhile(_is_import, body[head:]))
+    standard = [i for i, node in enumerate(run) if _first_module(node) in sys.stdlib_module_names]
+    first = any(map(_is_place, body[:head]))  # the new imports come first, and their groups are in order
+    if first or not run or not ours or any(line.comment for line in run[0].leading_lines):
+        return groups
+    lines = [_parse(text, newline) for text in ours]
+    if standard:
+        place = head + standard[-1] + 1
+        if place < len(body) and _is_place(body[place]) and not body[place].leading_lines:
+            body[place] = body[place].with_changes(leading_lines=[_BLANK])
+    else:
+        place = head
+        lines[0] = lines[0].with_changes(leading_lines=run[0].leading_lines)
+        body[head] = run[0].with_changes(leading_lines=[_BLANK])
+    body[place:place] = lines
     others = [[text for text in group if text not in ours] for group in groups]
     return [group for group in others if group]
 
@@ -268,7 +292,7 @@ def _binds(body: Sequence[Any], name: str) -> bool:
 
 
 def _says(module: cst.Module, line: cst.SimpleStatementLine, text: str) -> bool:
-    return any(module.code_for_node(part).strip().rstrip(";").rstrip() == text for part in line.body)
+    return any(code_of(part, module).strip().rstrip(";").rstrip() == text for part in line.body)
 
 
 @functools.lru_cache(maxsize=1024)

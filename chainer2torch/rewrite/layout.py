@@ -7,7 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-_EMPTY = cst.Module([])
+from chainer2torch.rewrite.printing import code_of
+
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 _WIDTH = 76  # of PEP 8's 79 columns: a call that moves to another statement may stand some columns further right
 
@@ -17,7 +18,7 @@ def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_s
 
     ``start`` is the offset of the call, ``line`` the source line it stands on, ``line_start`` that line's offset.
     """
-    before, after = _EMPTY.code_for_node(original.func), _EMPTY.code_for_node(updated.func)
+    before, after = code_of(original.func), code_of(updated.func)
     if "\n" in before or "\n" in after or not original.args:
         return updated
     shift = len(after) - len(before)
@@ -34,7 +35,7 @@ def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> c
 
     ``before`` and ``behind`` is what stands on the call's first and last line beside it.
     """
-    if len(updated.args) >= len(original.args) or "\n" not in _EMPTY.code_for_node(updated):
+    if len(updated.args) >= len(original.args) or "\n" not in code_of(updated):
         return updated
     last = len(updated.args) - 1
     args = [
@@ -44,8 +45,8 @@ def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> c
         for i, arg in enumerate(updated.args)
     ]
     line = updated.with_changes(args=args, whitespace_before_args=cst.SimpleWhitespace(""))
-    text = _EMPTY.code_for_node(line)
-    if "#" in _EMPTY.code_for_node(updated) or "\n" in text or len(before + text + behind) > _WIDTH:
+    text = code_of(line)
+    if "#" in code_of(updated) or "\n" in text or len(before + text + behind) > _WIDTH:
         return updated
     return line
 
@@ -68,7 +69,7 @@ class _Shift(cst.CSTTransformer):
 
 def ends_alone(node: cst.BaseExpression) -> bool:
     """Whether the line breaks of an expression are all inside of brackets of its own, so that it may stand anywhere."""
-    return is_expression(_EMPTY.code_for_node(node).lstrip())
+    return is_expression(code_of(node).lstrip())
 
 
 def is_expression(text: str) -> bool:

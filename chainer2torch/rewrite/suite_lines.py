@@ -13,6 +13,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Comment, ReplaceStatement, StatementEdit
 from chainer2torch.rewrite import import_edits, spans
+from chainer2torch.rewrite.printing import code_of
 
 
 def line_of(original: Any, node: Any) -> list[Any]:
@@ -90,7 +91,7 @@ def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[Sta
 def _names(line: Any, symbol: str) -> bool:
     """Whether a line still has the last name of a symbol."""
     last = re.escape(symbol.rpartition(".")[2])
-    return re.search(rf"\b{last}\b", cst.Module([]).code_for_node(line)) is not None
+    return re.search(rf"\b{last}\b", code_of(line)) is not None
 
 
 def _statements(template: str) -> list[str]:

@@ -11,6 +11,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
+from chainer2torch.rewrite.printing import code_of
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 from chainer2torch.rules.row import TEMPLATE_ROOTS
 
@@ -141,13 +142,11 @@ class _Instantiate:
         return updated_node
 
     def visit_Call(self, node: cst.Call) -> bool:
-        return (
-            not _is_macro(node, "CONST") or cst.Module([]).code_for_node(node.args[0].value) not in self.edit.constants
-        )
+        return not _is_macro(node, "CONST") or code_of(node.args[0].value) not in self.edit.constants
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         if _is_macro(original_node, "CONST"):
-            text = cst.Module([]).code_for_node(original_node.args[0].value)
+            text = code_of(original_node.args[0].value)
             constant = self.edit.constants.get(text)
             return parse(constant) if constant is not None else updated_node.args[0].value
         if _is_macro(original_node, "LONG"):
@@ -185,7 +184,7 @@ class _Instantiate:
 
     def _dropped(self, keyword: str, value: cst.BaseExpression) -> bool:
         literal = self.edit.drop.get(keyword)
-        return literal is not None and cst.Module([]).code_for_node(value) == literal
+        return literal is not None and code_of(value) == literal
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
         return updated_node.with_changes(value=_placed(original_node.value, updated_node.value))
@@ -251,7 +250,7 @@ _PRODUCT = (cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.MatrixMul
 
 def binds_tighter(operand: cst.BaseExpression, operator: cst.BaseBinaryOp, *, right: bool) -> bool:
     """Whether ``a * b`` needs no parentheses beside ``+``; what is on two lines keeps them."""
-    if not isinstance(operand, cst.BinaryOperation) or "\n" in cst.Module([]).code_for_node(operand):
+    if not isinstance(operand, cst.BinaryOperation) or "\n" in code_of(operand):
         return False
     if isinstance(operator, _SUM):
         return isinstance(operand.operator, _PRODUCT if right else (*_SUM, *_PRODUCT))

@@ -14,6 +14,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import Span
+from chainer2torch.rewrite.printing import Printer
 from chainer2torch.vendor.compat_file import FAITHFUL
 from chainer2torch.vendor.short_forms import SHORT_FORMS
 
@@ -166,13 +167,13 @@ class Names:
                 return alias
         return None
 
-    def forget_unsaid(self, module: cst.Module, others: Iterable[str]) -> None:
+    def forget_unsaid(self, module: cst.Module, others: Iterable[str], printer: Printer) -> None:
         """Leaves out the helpers, and modules of Python, whose name was spelled for a part that then took another form.
 
         ``others`` are texts that belong to the file as well.
         """
         own = [n for n in self.needed if n == "compat" or n.split(".")[0] in sys.stdlib_module_names]
-        texts = [module.code, *others] if own else []
+        texts = [printer.code(module), *others] if own else []
         for name in own:
             said = re.compile(rf"\b{re.escape(self.needed[name])}\b")
             if not any(said.search(text) for text in texts):

@@ -12,15 +12,15 @@ import functools
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.version import __version__
 from chainer2torch.vendor.choices import choices, has_choices
 from chainer2torch.vendor.imports import import_blocks, imports_of, in_one_spelling
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
-from chainer2torch.vendor.short_forms import SHORT_FORMS, long_where
+from chainer2torch.vendor.short_forms import SHORT_FORMS, long_beside, long_where
 from chainer2torch.vendor.trimming import trimmed
 
 MODULE_NAME = "chainer_compat"
@@ -74,8 +74,11 @@ def build(
     module = module.with_long(long_where({*wanted, *(said or ())}))
     if said is None:
         return module.render(wanted)
-    chosen = choices(module.tables(wanted), said, set(settings))
-    return module.trimmed(wanted, said | chosen).render(wanted)
+    said |= choices(module.tables(wanted), said, set(settings))
+    found = module.trimmed(wanted, said)
+    if long := long_beside(found.homes) & found.native:
+        found = module.with_long(long).trimmed(wanted, said)
+    return found.render(wanted)
 
 
 @functools.lru_cache(maxsize=8)
@@ -119,35 +122,33 @@ def names_used(text: str, style: str = "faithful") -> frozenset[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return frozenset()
-    return names_used_in(nodes_of(tree), style)
+    return names_used_in(Nodes(nodes_of(tree)), style)
 
 
-def names_used_in(nodes: Sequence[ast.AST], style: str = "faithful") -> frozenset[str]:
+def names_used_in(nodes: Nodes, style: str = "faithful") -> frozenset[str]:
     """The same of the nodes of a file."""
     aliases: set[str] = set()
     found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == MODULE_NAME:
+    for node in nodes.of(ast.Import, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[-1] == MODULE_NAME:
             found.update(item.name for item in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             aliases.update(item.asname or item.name for item in node.names if item.name == MODULE_NAME)
     if not aliases and not found:
         return frozenset()
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
-            found.add(node.attr)
+    for attribute in nodes.of(ast.Attribute):
+        if isinstance(attribute.value, ast.Name) and attribute.value.id in aliases:
+            found.add(attribute.attr)
     return frozenset(found & helper_names(style=style))
 
 
-def top_modules(nodes: Iterable[ast.AST]) -> frozenset[str]:
+def top_modules(nodes: Nodes) -> frozenset[str]:
     """The top-level modules that a file imports, from its nodes."""
     names: list[str] = []
-    for node in nodes:
+    for node in nodes.of(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+        elif not node.level:
             names.append(node.module or "")
     return frozenset(name.split(".")[0] for name in names)
 

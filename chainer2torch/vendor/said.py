@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Collection, Iterator
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
-from chainer2torch.vendor.said_in_training import OF_TRAINING, last, of_training
+from chainer2torch.vendor.said_in_training import OF_TRAINING, UPDATER_SAVES, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = ("getattr", "setattr", "hasattr", "delattr", "attrgetter", "vars")
 _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # they get names as values
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
+_LIBRARIES = ("chainer", "compat", "torch")
 _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
@@ -50,15 +51,16 @@ def words(text: str) -> set[str]:
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
         members = {f"{prefix}.{word}" for prefix in ("", "opt", "set") for word in found}
-        return found | members | {f"{word}=" for word in found} | _UNREADABLE
+        saves = {UPDATER_SAVES} if "serialize" in found else set()
+        return found | members | {f"{word}=" for word in found} | _UNREADABLE | saves
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:
     """What the nodes of a tree say: see ``said_by``."""
-    return said_by(nodes_of(tree), own)
+    return said_by(Nodes(nodes_of(tree)), own)
 
 
-def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
+def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     """Attributes, imported names, keywords, what a class says in its body, and the words of strings.
 
     An attribute is also said with its dot, and so is the name that ``getattr`` is given: these are members for certain.
@@ -68,37 +70,37 @@ def said_by(nodes: list[ast.AST], own: bool = False) -> set[str]:
     variable of a function reaches no member, and neither does a docstring or a comment. ``own``: also the names of its
     functions, which may be methods in the place of a helper's.
     """
-    documented = {id(docstring) for docstring in docstrings(nodes)}
-    found: set[str] = set()
+    documented = {id(docstring) for docstring in docstrings(nodes.of(*_OWN_SCOPE))}
     modules = ArrayModules(nodes, own)
     made = _names_of_optimizers(nodes) if own else frozenset()
-    imported = {(alias.asname or alias.name).split(".")[0] for alias in nodes if isinstance(alias, ast.alias)}
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            found.update(modules.said_by_call(node, node.func))
-        if own and isinstance(node, ast.Call) and _may_pad_examples(node):
+    aliases = nodes.of(ast.alias)
+    imported = {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+    found = {part for alias in aliases for part in alias.name.split(".")}
+    for call in nodes.of(ast.Call):
+        if isinstance(call.func, ast.Attribute):
+            found.update(modules.said_by_call(call, call.func))
+        elif isinstance(call.func, ast.Name) and call.func.id in _BY_NAME:
+            found |= _by_name(call, call.func.id, own, imported)
+        if own and _may_pad_examples(call):
             found.add(EXAMPLES_PADDED)
-        if isinstance(node, ast.Attribute):
-            found.update((node.attr, f".{node.attr}", *_of_optimizer(node, made), *_DYNAMIC.get(node.attr, ())))
-        elif isinstance(node, ast.alias):
-            found.update(node.name.split("."))
-        elif isinstance(node, ast.keyword) and node.arg:
-            found.update((node.arg, f"{node.arg}="))
-        elif isinstance(node, ast.Dict):
-            found.update(f"{key.value!s}=" for key in node.keys if isinstance(key, ast.Constant))
-        elif isinstance(node, ast.Compare) and modules.compares(node):
-            found.add(MODULES_COMPARED)
-        elif isinstance(node, ast.ClassDef):
-            found |= _in_body(node)
-        elif isinstance(node, ast.With) and own:
-            found.add(WITH)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
-            found |= _by_name(node, node.func.id, own, imported)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
-            found.update(_in_text(node.value))
-        elif isinstance(node, _FUNCTIONS) and own:
-            found.add(node.name)
+    for attribute in nodes.of(ast.Attribute):
+        found.update((attribute.attr, f".{attribute.attr}", *_DYNAMIC.get(attribute.attr, ())))
+        found.update(_of_optimizer(attribute, made))
+    for keyword in nodes.of(ast.keyword):
+        if keyword.arg:
+            found.update((keyword.arg, f"{keyword.arg}="))
+    for display in nodes.of(ast.Dict):
+        found.update(f"{key.value!s}=" for key in display.keys if isinstance(key, ast.Constant))
+    if any(map(modules.compares, nodes.of(ast.Compare))):
+        found.add(MODULES_COMPARED)
+    for cls in nodes.of(ast.ClassDef):
+        found |= _in_body(cls)
+    for constant in nodes.of(ast.Constant):
+        if isinstance(constant.value, str) and id(constant) not in documented:
+            found.update(_in_text(constant.value))
     if own:
+        found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
+        found.update([WITH] if nodes.of(ast.With) else [])
         found.update(of_training(nodes))
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
@@ -111,12 +113,10 @@ def _of_optimizer(node: ast.Attribute, made: Collection[str]) -> Iterator[str]:
         yield f"set.{node.attr}"
 
 
-def _names_of_optimizers(nodes: list[ast.AST]) -> frozenset[str]:
+def _names_of_optimizers(nodes: Nodes) -> frozenset[str]:
     """Names that get an optimizer in this text: ``og = compat.LateAdam(0.1).setup(generator)``."""
     found: set[str] = set()
-    for node in nodes:
-        if not isinstance(node, ast.Assign):
-            continue
+    for node in nodes.of(ast.Assign):
         values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         if not any(isinstance(v, ast.Call) and any(map(_makes_optimizer, _chain(v))) for v in values):
             continue
@@ -133,6 +133,7 @@ def _is_named_as_optimizer(node: ast.expr) -> bool:
     return any(map(_is_of_optimizer, _chain(node)))
 
 
+@functools.lru_cache(maxsize=4096)
 def _is_of_optimizer(name: str) -> bool:
     return any(part in name.lower().replace("option", "") for part in _OPTIMIZERS)
 
@@ -174,22 +175,23 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 
     ``getattr`` of two arguments raises then; a module, or an object that asks itself, is no optimizer.
     """
-    if not call.args or _is_named_as_optimizer(call.args[0]):
+    if not call.args:
         return True
+    if _is_named_as_optimizer(call.args[0]):
+        return [*_chain(call.args[0])][-1] not in _LIBRARIES  # `compat.OptimizersByName` is a table of classes
     itself = isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls", *imported)
     return not itself and (function != "getattr" or len(call.args) != 2)
 
 
-def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
+def _gives_loss(nodes: Nodes, own: bool) -> bool:
     """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
 
     Only of what is named as optimizers are: another one that gets a loss says that it takes none.
     """
     plain = {
         id(call.func)
-        for call in nodes
-        if isinstance(call, ast.Call)
-        and (not call.args or isinstance(call.args[0], _LITERALS))
+        for call in nodes.of(ast.Call)
+        if (not call.args or isinstance(call.args[0], _LITERALS))
         and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
     }
     return any(
@@ -199,7 +201,7 @@ def _gives_loss(nodes: list[ast.AST], own: bool) -> bool:
         and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
-        for node in nodes
+        for node in nodes.of(ast.Attribute, ast.Constant)
     )
 
 

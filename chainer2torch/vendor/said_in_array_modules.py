@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
+from chainer2torch.analysis.source import Nodes
 from chainer2torch.vendor.said_in_training import last
 
 MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an array module is NumPy, or another one
@@ -48,13 +49,12 @@ _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 _XP = re.compile(r"(^|_)xp(_|\d|$)")  # not `exp`, `expected`
 _NO_OBJECTS_OF_ANYBODY = frozenset({"self", "cls", "compat"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class ArrayModules:
     """The array modules of a text, by their names; ``own``: of a program, not of a helper."""
 
-    def __init__(self, nodes: list[ast.AST], own: bool) -> None:
+    def __init__(self, nodes: Nodes, own: bool) -> None:
         self.numpy = _imported(nodes, "numpy") | (frozenset() if own else frozenset({"np"}))
         self.random = _imported(nodes, "random")
         self.names = self._module_names(nodes)
@@ -103,12 +103,12 @@ class ArrayModules:
     def _is_module(self, node: ast.expr) -> bool:
         return _may_be_module(node, self.names)
 
-    def _module_names(self, nodes: list[ast.AST]) -> frozenset[str]:
+    def _module_names(self, nodes: Nodes) -> frozenset[str]:
         """Names that hold array modules without being named so: ``lib = array_module(x)``, parameters given one."""
         found: set[str] = set()
-        functions = {node.name: node.args for node in nodes if isinstance(node, _FUNCTIONS)}
-        pairs = [(t, n.value) for n in nodes if isinstance(n, ast.Assign) for t in n.targets]
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        functions = {node.name: node.args for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef)}
+        pairs = [(t, n.value) for n in nodes.of(ast.Assign) for t in n.targets]
+        calls = nodes.of(ast.Call)
         before = -1
         while before < len(found):
             before = len(found)
@@ -130,19 +130,17 @@ def _may_be_module(node: ast.expr, modules: Collection[str]) -> bool:
     return name in _ARRAY_MODULES or name in modules or bool(_XP.search(name)) or "module" in name
 
 
-def _imported(nodes: list[ast.AST], module: str) -> frozenset[str]:
+def _imported(nodes: Nodes, module: str) -> frozenset[str]:
     """The names that ``import module as name`` binds, and nothing else in the text."""
     found, others = set[str](), set[str]()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                (found if alias.name == module else others).add((alias.asname or alias.name).split(".")[0])
-        elif isinstance(node, ast.ImportFrom):
-            others.update(alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.arg):
-            others.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            others.add(node.id)
+    for statement in nodes.of(ast.Import):
+        for alias in statement.names:
+            (found if alias.name == module else others).add((alias.asname or alias.name).split(".")[0])
+    if not found:
+        return frozenset()
+    others.update(alias.asname or alias.name for node in nodes.of(ast.ImportFrom) for alias in node.names)
+    others.update(node.arg for node in nodes.of(ast.arg))
+    others.update(node.id for node in nodes.of(ast.Name) if not isinstance(node.ctx, ast.Load))
     return frozenset(found - others)
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Nodes, nodes_of
 
 OPTIONS_GIVEN = "options_by_position"  # said where updaters or evaluators may get options without their names
 OWN_CONVERTERS = "own_converters"  # said where they may get another converter than ``collate``
@@ -14,7 +14,9 @@ DEVICE_NUMBERS = "device_numbers"  # said where a device may be a number, or a n
 DEVICE_NAMES = "device_names"  # said where it may be a name or a number in a text: '@numpy', 'cuda:0', '-1'
 OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
 TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
+UPDATER_SAVES = "updater_saves"  # said where a class of updaters may say itself what is saved of it
 OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED})
+_NO_UPDATERS = ("Extension", "Iterator", "Trigger", "UpdaterBase", "object", "Module", "ModuleList", "LogReport")
 _LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _DEVICES = frozenset({"device", "devices", "input_device"})
 _MAKE_DEVICES = frozenset({"torch.device", "compat.get_device", "compat.device_of", "compat.find_device"})
@@ -30,23 +32,36 @@ _NAME_OF_DEVICE = re.compile(r"(@(numpy|cupy|intel64)|native)(:|$)|(cuda|gpu):\d
 _NAMES_OF_DEVICES = ("device", "gpu", "cuda")
 
 
-def of_training(nodes: list[ast.AST]) -> Iterator[str]:
+def of_training(nodes: Nodes) -> Iterator[str]:
     """The words of this module that the nodes of a tree say."""
     classes = _classes(nodes)
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    calls = nodes.of(ast.Call)
     if any(_gives(call, 4, classes) for call in calls):
         yield OPTIONS_GIVEN
-    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or any(map(_names_converter, nodes)):
+    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or any(
+        map(_names_converter, nodes.of(ast.keyword, ast.Constant, ast.Attribute))
+    ):
         yield OWN_CONVERTERS
-    if any(map(_copies, nodes)):
+    if any(map(_copies, nodes.of(ast.ImportFrom, ast.Attribute))):
         yield OBJECTS_COPIED
-    if any(_saves(node) for node in nodes):
+    if any(map(_saves, nodes.of(ast.Attribute))):
         yield TRAINING_SAVED
-    if any(map(_names_device, nodes)):
+    if any(map(_may_be_updater_that_saves, nodes.of(ast.ClassDef))):
+        yield UPDATER_SAVES
+    if any(map(_names_device, nodes.of(ast.Constant, ast.keyword, ast.Attribute))):
         yield DEVICE_NAMES
     devices = _Devices(nodes, classes)
-    if any(not devices.is_device(value) for node in nodes for value in devices.given(node)):
+    if any(
+        not devices.is_device(value)
+        for node in nodes.of(ast.Call, ast.Dict, ast.Assign)
+        for value in devices.given(node)
+    ):
         yield DEVICE_NUMBERS
+
+
+def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:
+    saves = any(isinstance(child, ast.FunctionDef) and child.name == "serialize" for child in cls.body)
+    return saves and bool(cls.bases) and not all(last(base).endswith(_NO_UPDATERS) for base in cls.bases)
 
 
 class _Classes:
@@ -62,9 +77,9 @@ class _Classes:
         return name in self.training or is_of_training(name)
 
 
-def _classes(nodes: list[ast.AST]) -> _Classes:
+def _classes(nodes: Nodes) -> _Classes:
     found, layers = _Classes(), set()
-    for cls in (node for node in nodes if isinstance(node, ast.ClassDef)):
+    for cls in nodes.of(ast.ClassDef):
         if any(map(found.is_of_training, map(last, cls.bases))):
             found.training.add(cls.name)
             found.in_training.update(map(id, nodes_of(cls)))
@@ -79,14 +94,16 @@ def _gives(call: ast.Call, number: int, classes: _Classes) -> bool:
     name, is_long = last(call.func), len(call.args) > number
     if is_long and name == "__init__" and id(call) not in classes.in_layers:
         return True
+    if not classes.is_of_training(name):
+        return False
     if is_long and number == _BEFORE_CONVERTER and _is_own(call, name):
         is_long = any(part in ast.unparse(call.args[number]).lower() for part in _NAMES_OF_CONVERTERS)
-    return (is_long or any(isinstance(item, ast.Starred) for item in call.args)) and classes.is_of_training(name)
+    return is_long or any(isinstance(item, ast.Starred) for item in call.args)
 
 
 def _is_own(call: ast.Call, name: str) -> bool:
     """Whether a class of the program's own is made, most of which have parameters of their own."""
-    return not ast.unparse(call.func).startswith("compat.") and name not in _OF_LIBRARY
+    return name not in _OF_LIBRARY and not ast.unparse(call.func).startswith("compat.")
 
 
 def _names_converter(node: ast.AST) -> bool:
@@ -131,15 +148,15 @@ def _saves(node: ast.AST) -> bool:
 class _Devices:
     """The values of a text that updaters, evaluators and converters are given as devices."""
 
-    def __init__(self, nodes: list[ast.AST], classes: _Classes):
+    def __init__(self, nodes: Nodes, classes: _Classes):
         self.classes = classes
         self.assigned: dict[str, list[ast.expr]] = {}
         self.parameters: set[str] = set()
         self.handed_on: set[int] = set()  # parameters of an updater's ``__init__``: its callers have given them
-        for node in nodes:
+        for node in nodes.of(ast.Assign, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    self.assigned.setdefault(ast.unparse(target), []).append(node.value)
+                    self.assigned.setdefault(_text(target), []).append(node.value)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
                 if getattr(node, "name", "") == "__init__" and id(node) in classes.in_training:
@@ -173,7 +190,7 @@ class _Devices:
             yield from self._given_to(node)
 
     def _given_to(self, call: ast.Call) -> Iterator[ast.expr]:
-        name, root = last(call.func), ast.unparse(call.func).partition(".")[0]
+        name = last(call.func)
         of_training = self.classes.is_of_training(name) or name == "__init__" and id(call) not in self.classes.in_layers
         converts = any(part in name.lower() for part in _CONVERTING)
         if of_training or converts or name == "partial":
@@ -186,7 +203,7 @@ class _Devices:
                 yield from (value for value in spread if not self._is_display(value))
         elif converts:
             yield from (value for value in call.args[1:2] if _may_be_device(value))
-        elif name in ("to_device", "to_gpu") and root == "compat":
+        elif name in ("to_device", "to_gpu") and ast.unparse(call.func).partition(".")[0] == "compat":
             yield from call.args[:1] if name == "to_device" else call.args[1:2]
 
     def _is_display(self, value: ast.expr) -> bool:
@@ -221,6 +238,16 @@ def _may_be_device(value: ast.expr) -> bool:
     if isinstance(value, (ast.Constant, ast.UnaryOp)):
         return True
     return any(part in ast.unparse(value).lower() for part in _NAMES_OF_DEVICES)
+
+
+def _text(node: ast.expr) -> str:
+    """The text of an expression, most of which are paths here."""
+    parts: list[str] = []
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        parts.append(inner.attr)
+        inner = inner.value
+    return ".".join([inner.id, *reversed(parts)]) if isinstance(inner, ast.Name) else ast.unparse(node)
 
 
 def last(node: ast.expr) -> str:

@@ -4,7 +4,7 @@ They take the same arguments and do the same with all that Chainer's programs pa
 ``compat.name`` means them, too: in the templates of all rows, and where another helper uses one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 SHORT_FORMS = frozenset(
     {
@@ -71,6 +71,8 @@ SHORT_FORMS = frozenset(
         "prepare_googlenet",
         "prepare_resnet",
         "prepare_vgg",
+        "serialize_part",
+        "serialize_summary",
         "set_link_attribute",
         "set_train",
         "sum_along",
@@ -93,9 +95,18 @@ _LONG_WHERE = {
     "live": {"unchain_backward", "unchain_backward_of"},
     **dict.fromkeys(("VolatileTensor", "volatile_variable"), {"VolatileFlag", "is_volatile"}),
 }
+# The names of which the long form is needed beside some other helpers: those that ask what a serializer is.
+_LONG_BESIDE = dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"})
 
 
 def long_where(said: Iterable[str]) -> frozenset[str]:
     """The helpers of which a project that says these words needs the long form."""
     words = frozenset(said)
     return frozenset(name for name, reasons in _LONG_WHERE.items() if words & reasons)
+
+
+def long_beside(helpers: Collection[str]) -> frozenset[str]:
+    """Those of some helpers of which the others need the long form."""
+    return frozenset(
+        name for name, others in _LONG_BESIDE.items() if name in helpers and not others.isdisjoint(helpers)
+    )

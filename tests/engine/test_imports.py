@@ -432,6 +432,42 @@ NATIVE_FILES = {
         y = act(x, functools.partial(F.leaky_relu, negative_slope=0.2))
     """,
     ),
+    "where those of the file stand among others, it comes behind the last of them": (
+        """
+        import numpy as np
+        import os
+        import sys
+        import chainer.functions as F
+
+        y = act(x, F.leaky_relu)
+    """,
+        """
+        import numpy as np
+        import os
+        import sys
+        import functools
+
+        import torch.nn.functional as F
+
+        y = act(x, functools.partial(F.leaky_relu, negative_slope=0.2))
+    """,
+    ),
+    "a file that has none of them gets a paragraph above the others": (
+        """
+        import numpy as np
+        import chainer.functions as F
+
+        y = act(x, F.leaky_relu)
+    """,
+        """
+        import functools
+
+        import numpy as np
+        import torch.nn.functional as F
+
+        y = act(x, functools.partial(F.leaky_relu, negative_slope=0.2))
+    """,
+    ),
     "an initializer that becomes a line of nn.init imports nothing": (
         """
         import chainer

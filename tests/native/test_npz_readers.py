@@ -4,7 +4,7 @@ import chainer
 import numpy as np
 import pytest
 import torch
-from tests.support.native_programs import HEAD, both
+from tests.support.native_programs import HEAD, both, check
 
 PROGRAM = """
 def save(file, model):
@@ -55,10 +55,38 @@ def test_what_a_file_lacks(tmp_path, strict: bool) -> None:
         np.testing.assert_array_equal(link.l1.W.array, part.l1.W.array)
 
 
+PART = """
+def train(model):
+    import os
+    import tempfile
+
+    file = os.path.join(tempfile.mkdtemp(), 'model.npz')
+    serializers.save_npz(file, model)
+    other, again = Net(), Net()
+    try:
+        serializers.load_npz(file, other.l1)
+    except KeyError:
+        with np.load(file) as f:
+            reader = serializers.NpzDeserializer(f, path='l1/')
+            reader.load(other.l1)
+    try:
+        serializers.load_npz(file, again)
+    except KeyError:
+        print('a part')
+    return [float(F.sum(p).array) for p in (other.l1.W, other.l1.b, again.l1.W, again.l2.W)]
+"""
+
+
+def test_a_part_is_read_where_the_whole_is_refused() -> None:
+    code = check(PART)
+    assert "other.l1.load_state_dict(compat.state_part(file, 'l1/'))" in code
+    assert "compat.load_except(file, again, ())" in code and "np.load" not in code
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        "d = serializers.NpzDeserializer(f, path='l1/')\n        d.load(model)",
+        "d = serializers.NpzDeserializer(f, path='l1/', strict=strict)\n        d.load(model.l1)",
         "d = serializers.NpzDeserializer(f)\n        print(f.files)\n        d.load(model)",
         "d = serializers.NpzDeserializer(f)\n        d.load(model)\n    print(d)",
     ],

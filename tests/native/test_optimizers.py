@@ -257,6 +257,21 @@ def test_hooks(case, dtype, tolerance):
         assert found < tolerance, name
 
 
+@pytest.mark.parametrize("hook", [H.WeightDecay(0.3), H.GradientLARS(threshold=0.1, weight_decay=0.1)])
+def test_hooks_of_adamw_see_what_has_not_decayed_yet(hook):
+    options = {"alpha": 0.01, "weight_decay_rate": 0.1}
+
+    def build(params, **given):
+        optimizer = own.AdamW(params, lr=0.01, weight_decay_rate=0.1, **given)
+        if isinstance(hook, H.WeightDecay):
+            gradients.before_step(optimizer, gradients.decay_weights, 0.3)
+        else:
+            gradients.before_step(optimizer, gradients.scale_gradients_by_layer, 0.1, 0.1, 1e-9)
+        return optimizer
+
+    assert run("AdamW", options, build, {}, hooks=[hook], steps=50) < 1e-12
+
+
 def test_clip_grad_norm_differs_by_1e_6_over_the_norm():
     """torch divides by norm + 1e-6: a bounded difference, `close`; the helper where it must be equal."""
     found = run(

@@ -55,11 +55,14 @@ LONGER = {
     "RuledAdam": (252, 19),  # Chainer's interface of optimizers, whose rule a class replaces
     "AdamRule": (252, 19),
     "create_communicator": (70, 5),
-    "OptimizersByName": (280, 33),  # all of them: a program chooses one by its name
-    "Updater": (119, 7),  # a converter, the device that its batches go to, and how a loader is read
+    "TorchOptimizersByName": (190, 18),
+    "HooksByName": (60, 9),
+    "LateAdamW": (160, 16),
+    "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
+    "Updater": (135, 8),  # a converter, the device that its batches go to, how a loader is read, what is saved of it
     "BatchUpdater": (53, 5),  # devices by number, by name and by None: most programs say one of them
     "StandardBatchUpdater": (106, 10),
-    "StandardUpdater": (173, 12),
+    "StandardUpdater": (189, 13),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
@@ -68,8 +71,8 @@ LONGER = {
     "SerialIterator": (60, 1),
     "ModelCopies": (95, 11),
     "ParallelBatchUpdater": (172, 16),
-    "ParallelUpdater": (243, 18),
-    "MultiprocessParallelUpdater": (240, 18),
+    "ParallelUpdater": (259, 19),
+    "MultiprocessParallelUpdater": (256, 19),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
@@ -83,6 +86,7 @@ INTERFACES = {
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,
+    "TorchOptimizersByName": 34,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,
@@ -91,7 +95,7 @@ INTERFACES = {
     "VGGLayers": 36,
     "_VisionModel": 33,
     "SerialIterator": 55,
-    "Updater": 39,
+    "Updater": 43,
     "MultiprocessIterator": 35,
     "ModelCopies": 36,
     "MultiprocessParallelUpdater": 42,

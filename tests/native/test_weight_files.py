@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from chainer2torch import weights
-from chainer2torch.native.weight_files import state_part
+from chainer2torch.native.weight_files import load_except, state_part
 
 
 def load_state(file):
@@ -80,3 +80,20 @@ def test_a_part_of_a_snapshot(tmp_path):
     for file, path in (("snapshot", "updater/model:other/"), ("snapshot", "1/"), ("model", "2/")):
         with pytest.raises(KeyError):
             state_part(tmp_path / file, path)
+
+
+def test_all_but_some_of_chainers_names(tmp_path):
+    saved, model = (torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)) for _ in range(2))
+    torch.save({**saved.state_dict(), "more": torch.ones(1)}, tmp_path / "model")
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    load_except(tmp_path / "model", model, ["0/b", "1/gamma", "2/W"])
+    for key, value in model.state_dict().items():
+        expected = before if key in ("0.bias", "1.weight") else saved.state_dict()
+        assert (value == expected[key]).all(), key
+    load_except(tmp_path / "model", model, None)
+    assert all((value == saved.state_dict()[key]).all() for key, value in model.state_dict().items())
+    with pytest.raises(KeyError, match="another name"):
+        load_except(tmp_path / "model", model, "0/upward")
+    torch.save({"0.weight": torch.ones(2, 2)}, tmp_path / "part")
+    with pytest.raises(KeyError, match="not in the file"):
+        load_except(tmp_path / "part", model, "0/b")

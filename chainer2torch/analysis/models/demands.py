@@ -132,7 +132,18 @@ def _has_own_data(facts: Facts) -> bool:
 
 
 def _has_own(facts: Facts, name: str) -> bool:
-    return any(_makes(node, name) for module in facts.project.modules.values() for node in module.source.nodes)
+    return any(
+        _makes(node, name)
+        for module in facts.project.modules.values()
+        for node in module.source.of(ast.Attribute, ast.ClassDef, ast.Call)
+    )
+
+
+def _text_end(node: ast.expr) -> str:
+    """The end of an expression's text: the last name of a path."""
+    return (
+        node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ast.unparse(node)
+    )
 
 
 def _makes(node: ast.AST, name: str) -> bool:
@@ -145,7 +156,7 @@ def _makes(node: ast.AST, name: str) -> bool:
             and any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(part))
             for part in node.body
         )
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_NAMING):
+    if isinstance(node, ast.Call) and _text_end(node.func).endswith(_NAMING):
         texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         return any(name in re.findall(r"\w+", text) for text in texts)
     return False

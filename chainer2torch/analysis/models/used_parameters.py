@@ -8,13 +8,10 @@ visible call passes anything else, and as long as nothing in the function would 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import MODULE_OF
 from chainer2torch.analysis.module_index import FuncInfo
-from chainer2torch.analysis.source import nodes_of
 
 # the first parameter of a function of Chainer's that is a tensor; those that take lists have other names
 _TENSORS = frozenset({"x", "x0", "x1", "a", "mean", "c_prev", "log_pi", "anchor"})
@@ -27,7 +24,7 @@ def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) ->
     """Whether every use of a parameter is one of a tensor, and one of them is a call of a function or link."""
     parents = func.module.source.parents
     met = False
-    for use in _uses(func, name):
+    for use in func.uses.get(name, ()):
         node = _part_of_array(interpreter, use, parents.get(use))
         parent = parents.get(node)
         if _asks_for_module(interpreter, parent):
@@ -55,12 +52,6 @@ def _asks_for_module(interpreter: Interpreter, call: ast.AST | None) -> bool:
     """``xp = get_array_module(x)``, which takes anything."""
     callee = interpreter.facts.get(call.func) if isinstance(call, ast.Call) else None
     return interpreter.rules.style == "native" and isinstance(callee, Ref) and callee.name in MODULE_OF
-
-
-def _uses(func: FuncInfo, name: str) -> Iterator[ast.Name]:
-    for node in nodes_of(func.node):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
-            yield node
 
 
 def _takes_tensor(interpreter: Interpreter, callee: Kind) -> bool:

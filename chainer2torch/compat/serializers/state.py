@@ -49,6 +49,8 @@ def serialize_part(serializer: Any, part: Any) -> None:
     """
     if hasattr(part, "serialize"):
         part.serialize(serializer)
+    elif hasattr(serializer, "state"):
+        _hand_on(serializer, part)
     elif isinstance(part, torch.nn.Module) and isinstance(serializer, StateReader):
         entries = {
             key: None if value is None or np.asarray(value).dtype == object and np.ndim(value) == 0 else value
@@ -60,6 +62,18 @@ def serialize_part(serializer: Any, part: Any) -> None:
             serializer(key, value)
     elif isinstance(part, torch.optim.Optimizer):
         _serialize_optimizer(serializer, part)
+
+
+def _hand_on(serializer: Any, part: Any) -> None:
+    """Stores or restores a part by its ``state_dict``, with the serializer of objects that are saved so themselves."""
+    if not hasattr(part, "state_dict"):
+        return
+    if not serializer.loads:
+        serializer.state.update(part.state_dict())
+        return
+    state = serializer.state
+    is_module = isinstance(part, torch.nn.Module)
+    part.load_state_dict({key: state[key] for key in part.state_dict()} if is_module else state)
 
 
 def _serialize_optimizer(serializer: Any, optimizer: torch.optim.Optimizer) -> None:

@@ -13,6 +13,8 @@ import torch
 class StateWriter:
     """Collects the state of an object as ``{key: array}``. Source: chainer.serializers.DictionarySerializer."""
 
+    loads = False
+
     def __init__(self, entries: dict[str, Any] | None = None, path: str = "") -> None:
         self.entries: dict[str, Any] = {} if entries is None else entries
         self.path = path
@@ -33,6 +35,8 @@ class StateReader:
     Args:
         strict: a missing key raises KeyError; otherwise the old value stays.
     """
+
+    loads = True
 
     def __init__(self, entries: Mapping[str, Any], path: str = "", strict: bool = True) -> None:
         self.entries = entries

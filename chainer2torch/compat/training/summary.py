@@ -12,6 +12,12 @@ from chainer2torch.compat.serializers.state_io import StateReader
 
 def serialize_summary(serializer: Any, summary: DictSummary) -> None:
     """Stores or restores a ``DictSummary``, key by key as chainer.DictSummary.serialize does."""
+    if hasattr(serializer, "state"):  # that of objects whose state is a state_dict
+        if serializer.loads:
+            summary.load_state_dict(serializer.state)
+        else:
+            serializer.state.update(summary.state_dict())
+        return
     parts = summary._summaries
     if isinstance(serializer, StateReader):
         parts.clear()

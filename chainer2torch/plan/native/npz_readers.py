@@ -16,6 +16,7 @@ from chainer2torch.plan.questions.npz_blocks import READER, Block, block_of
 
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
+_LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
 
 
 def run(context: Context) -> Decisions:
@@ -33,12 +34,14 @@ def run(context: Context) -> Decisions:
 def _emit(context: Context, decisions: Decisions, block: Block) -> None:
     row = context.rules.rows[READER]
     operands = {"obj": context.operand(block.obj), "file": context.operand(block.path)}
+    template = _LOAD
     if block.strict is not None:
-        operands["strict"] = context.operand(block.strict)
+        template, operands["strict"] = _LOAD_SOME, context.operand(block.strict)
+    elif block.part is not None:
+        template, operands["path"] = _LOAD_PART, context.operand(block.part)
     decisions.edit(block.statement, Unwrap(context.source.start(block.statement)))
     for made in block.statement.body[:-1]:
         decisions.edit(made, Remove(context.source.start(made)))
-    template = _LOAD if block.strict is None else _LOAD_SOME
     decisions.edit(block.load, ReplaceStatement(context.source.start(block.load), template, operands))
     decisions.use(block.reader.func)
     decisions.mark(block.reader.func, row, row.name, "exact", difference="weight-files")

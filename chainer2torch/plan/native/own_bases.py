@@ -15,6 +15,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.project_rules import has_short_optimizers
+from chainer2torch.plan.parts.serializing import loads_test
 from chainer2torch.plan.questions import own_rules
 
 # Chainer's base, the faithful one, and the light one of those that serialize; "": the row of the base has it
@@ -96,9 +97,15 @@ def _asks(context: Context, cls: ClassInfo) -> bool:
         for other in analysis.classes.values()
         if cls in analysis.mro(other) and "serialize" in other.methods
         for node in ast.walk(other.methods["serialize"].node)
-        if isinstance(node, (ast.Name, ast.Attribute))
+        if isinstance(node, (ast.Name, ast.Attribute)) and not _asks_itself(context, node)
         for kind in options(analysis.kind(node))
     )
+
+
+def _asks_itself(context: Context, node: ast.AST) -> bool:
+    """Whether the test becomes a question to the serializer, be it in another file."""
+    module = context.analysis.module_of(node)
+    return module is not None and loads_test(module.source, node) is not None
 
 
 __all__ = ["emit"]

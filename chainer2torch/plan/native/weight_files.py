@@ -13,6 +13,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
@@ -23,6 +24,9 @@ _SAVE = "torch.save(obj.state_dict(), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
+_SAVE_OWN = "native.save_object(file, obj)"
+_LOAD_OWN = "native.load_object(file, obj)"
+_LOAD_EXCEPT = "native.load_except(file, obj, ignore_names)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
 _STATES = ("chainer.Optimizer", "chainer.training.Trainer")
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
@@ -46,20 +50,30 @@ def run(context: Context) -> Decisions:
 def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
     """``load = serializers.load_npz``: a function of a file and an object, as long as all that is saved has a state.
 
-    An extension saves trainers, which may keep Chainer's form. Files of two kinds would not fit each other.
+    An extension saves trainers: a manager hands its models to those that say that they need them. Files of two kinds
+    would not fit each other.
     """
-    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_own_protocols):
+    if reads_its_archives(context.analysis, context.module) or context.analysis.once(_hidden_protocols):
         return
     if objects.once(_some_call_keeps_its_form):
         return
+    needing: set[ast.Assign] = set()
     for node in context.source.of(ast.Name, ast.Attribute):
         assert isinstance(node, (ast.Name, ast.Attribute))
         name = context.reference(node)
         if name not in SAVED or not isinstance(node.ctx, ast.Load) or context.kind(node) != Ref(name):
             continue
-        if _is_called(context, node) or _in_extension(context, node):
+        extension = _extension_around(context, node)
+        setting = _setting_in(extension) if extension is not None else None
+        if _is_called(context, node) or extension is not None and setting is None:
             continue
-        decisions.replace(node, "native.save_state" if ".save_" in name else "native.load_state", {})
+        if setting is not None and setting not in needing:
+            needing.add(setting)
+            operands = {"name": context.operand(setting.targets[0]), "value": context.operand(setting.value)}
+            start = context.source.start(setting)
+            decisions.edit(setting, ReplaceStatement(start, "needs_model_state = True\nname = value", operands))
+        what = "object" if context.analysis.once(_own_protocols) else "state"
+        decisions.replace(node, f"native.{'save' if '.save_' in name else 'load'}_{what}", {})
         decisions.use(node)
         decisions.mark(node, context.rules.rows[name], name, "exact", difference="weight-files")
 
@@ -90,13 +104,20 @@ def _is_called(context: Context, node: ast.expr) -> bool:
     )
 
 
-def _in_extension(context: Context, node: ast.AST) -> bool:
+def _extension_around(context: Context, node: ast.AST) -> ast.ClassDef | None:
+    """The class of an extension in which a node stands."""
     while (parent := context.source.parents.get(node)) is not None:
         info = context.analysis.classes.get(parent) if isinstance(parent, ast.ClassDef) else None
         if info is not None and context.analysis.derives(info, "chainer.training.Extension"):
-            return True
+            return info.node
         node = parent
-    return False
+    return None
+
+
+def _setting_in(cls: ast.ClassDef) -> ast.Assign | None:
+    """A setting in the body of a class, such as ``priority = -100``, beside which another one can stand."""
+    found = (node for node in cls.body if isinstance(node, ast.Assign) and len(node.targets) == 1)
+    return next((node for node in found if isinstance(node.targets[0], ast.Name)), None)
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
@@ -106,8 +127,12 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
     row = context.rules.rows[name]
     path = next(bound.given[n] for n in _FILE if n in bound.given)
     operands = {"obj": context.operand(bound.given["obj"]), "file": context.operand(path)}
-    operands |= {key: context.operand(bound.given[key]) for key in ("strict", "path") if key in bound.given}
-    decisions.replace(call, _template(name, bound), operands)
+    others = ("strict", "path", "ignore_names")
+    operands |= {key: context.operand(bound.given[key]) for key in others if key in bound.given}
+    template = _template(context, name, bound)
+    if template == _LOAD and _is_tried(context, call) and not objects.of(context.kind(bound.given["obj"])):
+        template, operands["ignore_names"] = _LOAD_EXCEPT, Operand(code="()")
+    decisions.replace(call, template, operands)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
 
@@ -124,14 +149,34 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
     path = next((given[n] for n in _FILE if n in given), None)
     if path is None or "obj" not in given or not given.keys() <= _ONLY or {"strict", "path"} <= given.keys():
         return None
-    if "ignore_names" in given and context.kind(given["ignore_names"]) != NONE:
+    if _ignores(context, bound) and {"strict", "path"} & given.keys():
+        return None
+    if _may_say_itself(context, given["obj"]) and given.keys() & {"strict", "path", "ignore_names"}:
         return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
 
 
-def _template(name: str, bound: Bound) -> str:
+def _is_tried(context: Context, call: ast.Call) -> bool:
+    """Whether a key that is missing is expected: ``load_state_dict`` raises another error than KeyError."""
+    tried = context.source.enclosing(call, ast.Try, ast.FunctionDef)
+    if not isinstance(tried, ast.Try) or not any(call in set(ast.walk(line)) for line in tried.body):
+        return False
+    caught = [node for handler in tried.handlers if handler.type is not None for node in ast.walk(handler.type)]
+    return any(isinstance(node, ast.Name) and node.id in ("KeyError", "LookupError") for node in caught)
+
+
+def _ignores(context: Context, bound: Bound) -> bool:
+    return "ignore_names" in bound.given and context.kind(bound.given["ignore_names"]) != NONE
+
+
+def _template(context: Context, name: str, bound: Bound) -> str:
+    own = _may_say_itself(context, bound.given["obj"])
     if ".save_" in name:
-        return _SAVE
+        return _SAVE_OWN if own else _SAVE
+    if own:
+        return _LOAD_OWN
+    if _ignores(context, bound):
+        return _LOAD_EXCEPT
     if "path" in bound.given:
         return _LOAD_PART
     return _LOAD_SOME if "strict" in bound.given else _LOAD
@@ -142,12 +187,34 @@ def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.
     if _is_buffer(context, path) or reads_its_archives(context.analysis, context.module):
         return False
     kind = context.kind(obj)
-    if objects.of(kind):
-        return objects.is_native(kind) or all(_has_state(context, k) for k in options(kind))
-    if not all(k == UNKNOWN or _is_link(context, k) or _has_unseen_base(context, k) for k in options(kind)):
+    if objects.is_native(kind):
+        return True
+    training = [k for k in options(kind) if objects.of(k)]
+    if not all(objects.is_native(k) or _has_state(context, k) for k in training):
         return False
-    links_only = all(_is_link(context, k) for k in options(kind))
-    return not context.analysis.once(_links_with_protocol if links_only else _own_protocols)
+    others = [k for k in options(kind) if k not in training]
+    known = (_is_link, _has_unseen_base, _says_itself)
+    if not all(k == UNKNOWN or any(is_known(context, k) for is_known in known) for k in others):
+        return False
+    links_only = all(_is_link(context, k) for k in others)
+    return not others or not context.analysis.once(_links_with_protocol if links_only else _hidden_protocols)
+
+
+def _may_say_itself(context: Context, obj: ast.expr) -> bool:
+    """Whether an object may be one of a plain class of the project that says what is saved of it."""
+    unknown = context.analysis.once(_own_protocols)
+    return any(_says_itself(context, k) or k == UNKNOWN and unknown for k in options(context.kind(obj)))
+
+
+def _says_itself(context: Context, kind: Kind) -> bool:
+    return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and _is_plain(context.analysis, kind.cls)
+
+
+def _is_plain(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class has a method ``serialize``, and no base but the project's own."""
+    owners = [owner for owner in analysis.mro(cls) if owner != "builtins.object"]
+    own = all(isinstance(owner, ClassInfo) for owner in owners)
+    return own and any(isinstance(owner, ClassInfo) and "serialize" in owner.methods for owner in owners)
 
 
 def _has_state(context: Context, kind: Kind) -> bool:
@@ -164,11 +231,17 @@ def _is_link(context: Context, kind: Kind) -> bool:
 
 
 def _has_unseen_base(context: Context, kind: Kind) -> bool:
-    """Whether a class of the project derives from one of another library: a model, or it could not be saved."""
+    """Whether a class derives from one of another library, or of one that stays: a model, or it could not be saved."""
     if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
         return False
     owners = [owner for owner in context.analysis.mro(kind.cls) if isinstance(owner, str)]
-    return any(owner.partition(".")[0] not in _SEEN for owner in owners)
+    return any(owner.partition(".")[0] not in _SEEN or _stays(context, owner) for owner in owners)
+
+
+def _stays(context: Context, owner: str) -> bool:
+    """Whether a class of Chainer's has no counterpart: where it is made, the program ends."""
+    row = context.rules.rows.get(owner)
+    return owner.startswith("chainer.links.") and (row is None or row.state == "manual")
 
 
 def _links_with_protocol(analysis: Analysis) -> bool:
@@ -181,6 +254,13 @@ def _own_protocols(analysis: Analysis) -> bool:
     """The same of any object that may be saved by itself; extensions and iterators are saved as parts of a trainer."""
     own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
     return any(not any(analysis.derives(cls, base) for base in _PARTS) for cls in own)
+
+
+def _hidden_protocols(analysis: Analysis) -> bool:
+    """The same where it is no plain class of the project: a link, for which ``state_dict`` would be asked."""
+    own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
+    others = (cls for cls in own if not any(analysis.derives(cls, base) for base in _PARTS))
+    return any(not _is_plain(analysis, cls) for cls in others)
 
 
 def _is_buffer(context: Context, path: ast.expr) -> bool:

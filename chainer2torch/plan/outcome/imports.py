@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Iterator
 
+from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import RemoveImport, Replace, StatementEdit
+from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.left_imports import (
     device_guards,
@@ -35,12 +35,11 @@ class Imports:
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         removals, names = unused_imports(ledger.context, ledger, others)
-        needed = others | names_at_import(ledger.context, ledger)
-        at_top = others | names_at_import(ledger.context, ledger, program=True)
+        needed, at_top = names_at_import(ledger.context, ledger)
         empty = tuple(empty_guards(ledger.context, removals))
-        return cls(ledger.context, others, removals, names, empty, needed, at_top)
+        return cls(ledger.context, others, removals, names, empty, others | needed, others | at_top)
 
-    def without_idle(self, output: list[ast.AST]) -> Imports | None:
+    def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
         idle, names = idle_imports(self.context, output, self.others)
         if not names:
@@ -52,9 +51,12 @@ class Imports:
 
     def edits(self) -> Iterator[StatementEdit | Replace]:
         """The edits of import statements."""
+        guards = tuple(device_guards(self.context, self.removals))
+        raising = {edit.start for edit in guards if isinstance(edit, ReplaceStatement)}
         for statement, aliases in self.removals.items():
-            yield RemoveImport(self.context.source.start(statement), aliases)
+            if (start := self.context.source.start(statement)) not in raising:
+                yield RemoveImport(start, aliases)
         yield from self.empty
         yield from left_imports(self.context, self.removals, self.needed, self.at_top)
         yield from wider_guards(self.context, self.removals)
-        yield from device_guards(self.context, self.removals)
+        yield from guards

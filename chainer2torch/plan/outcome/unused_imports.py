@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
+from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.ledger import Ledger
 
@@ -59,7 +60,7 @@ def is_chainer(context: Context, statement: ast.Import | ast.ImportFrom, alias: 
     return isinstance(kind, Ref) and kind.name in context.analysis.libraries
 
 
-def idle_imports(context: Context, output: list[ast.AST], taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
+def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
     """The imports of NumPy, CuPy and copy that the source uses and the output does not, and their names."""
     statements = [
         s
@@ -68,7 +69,7 @@ def idle_imports(context: Context, output: list[ast.AST], taken: frozenset[str])
     ]
     if not statements:
         return {}, frozenset()
-    before, after = _loaded(context.source.of(ast.Name, ast.Assign)), _loaded(output) | taken
+    before, after = _loaded(context.source), _loaded(output) | taken
     removals: Removals = {}
     idle: set[str] = set()
     for statement in statements:
@@ -89,10 +90,10 @@ def _is_replaced(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bo
     return statement.module == "copy" and not statement.level and alias.name != "*"
 
 
-def _loaded(nodes: Sequence[ast.AST]) -> set[str]:
-    names = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    for node in nodes:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+def _loaded(nodes: Nodes) -> set[str]:
+    names = {n.id for n in nodes.of(ast.Name) if not isinstance(n.ctx, ast.Store)}
+    for node in nodes.of(ast.Assign):
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             names |= {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
     return names
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -30,6 +31,33 @@ def serializer_test(context: Context, decisions: Decisions, node: ast.AST, row: 
         decisions.mark(node, row, row.name, "manual", "only isinstance() of it has a counterpart")
 
 
+def asked_serializer(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """The class in ``isinstance(serializer, chainer.Serializer)``: a serializer says itself whether it loads."""
+    test = loads_test(context.source, node)
+    if test is None:
+        serializer_test(context, decisions, node, row)
+        return
+    loads, whole = row.name == "chainer.Deserializer", context.source.parents[test]
+    operands = {"serializer": context.operand(test.args[0])}
+    if isinstance(whole, ast.UnaryOp) and isinstance(whole.op, ast.Not):
+        decisions.replace(whole, "not serializer.loads" if loads else "serializer.loads", operands)
+    else:
+        decisions.replace(test, "serializer.loads" if loads else "not serializer.loads", operands)
+    decisions.use(node)
+    decisions.mark(node, row, row.name, "exact")
+
+
+def loads_test(source: Source, node: ast.AST) -> ast.Call | None:
+    """The call ``isinstance(serializer, <node>)`` in a method ``serialize``, of what that method is given."""
+    call, method = source.parents.get(node), source.enclosing(node, ast.FunctionDef)
+    if not isinstance(call, ast.Call) or not isinstance(method, ast.FunctionDef) or method.name != "serialize":
+        return None
+    names = [argument.arg for argument in method.args.args][1:]
+    given = call.args[0] if len(call.args) == 2 and call.args[1] is node else None
+    asks = isinstance(call.func, ast.Name) and call.func.id == "isinstance"
+    return call if asks and isinstance(given, ast.Name) and [given.id] == names else None
+
+
 def link_serialize(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``model.serialize(serializer["model"])``, and ``super().serialize(serializer)`` in a link's own method."""
     call, method = context.source.parents.get(node), context.source.enclosing(node, ast.FunctionDef)
@@ -54,6 +82,19 @@ def link_serialize(context: Context, decisions: Decisions, node: ast.AST, row: R
         operands["link"] = context.operand(node.value)
         decisions.replace(call, "compat.serialize_part(serializer, link)", operands)
     decisions.mark(node, row, row.name, "exact")
+
+
+def part_serialize(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``optimizer.serialize(serializer["optimizer"])``: PyTorch's optimizers and loaders have a state_dict, or none."""
+    call = context.source.parents.get(node)
+    assert isinstance(node, ast.Attribute)
+    of_base = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "super"
+    whole = isinstance(call, ast.Call) and call.func is node and len(call.args) == 1 and not call.keywords
+    if whole and not of_base:
+        assert isinstance(call, ast.Call)
+        operands = {"serializer": context.operand(call.args[0]), "part": context.operand(node.value)}
+        decisions.replace(call, "compat.serialize_part(serializer, part)", operands)
+    decisions.mark(node, row, row.name, row.state)
 
 
 def part_of_unknown_kind(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -24,6 +24,7 @@ class Block:
     load: ast.Expr
     obj: ast.expr
     strict: ast.expr | None
+    part: ast.expr | None  # the argument ``path`` of the reader
 
 
 def block_of(analysis: Analysis, module: ModuleInfo, statement: ast.With) -> Block | None:
@@ -45,12 +46,14 @@ def block_of(analysis: Analysis, module: ModuleInfo, statement: ast.With) -> Blo
     except BindError:
         return None
     npz = bound.given.get("npz")
-    if not isinstance(npz, ast.Name) or npz.id != file.id or not bound.given.keys() <= {"npz", "strict"}:
+    if not isinstance(npz, ast.Name) or npz.id != file.id or not bound.given.keys() <= {"npz", "strict", "path"}:
+        return None
+    if {"strict", "path"} <= bound.given.keys():
         return None
     assert isinstance(load, ast.Expr)
     if _is_read_behind(module, statement):
         return None
-    return Block(statement, opened.args[0], reader, load, call.args[0], bound.given.get("strict"))
+    return Block(statement, opened.args[0], reader, load, call.args[0], *map(bound.given.get, ("strict", "path")))
 
 
 def _reader(node: ast.expr, before: list[ast.stmt]) -> ast.Call | None:

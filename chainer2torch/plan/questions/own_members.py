@@ -6,7 +6,6 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
 
 
 def has_own_member(analysis: Analysis, cls: str | ClassInfo, name: str) -> bool:
@@ -32,10 +31,13 @@ def _definers(analysis: Analysis) -> dict[str, set[str | ClassInfo]]:
 
 def _open_classes(analysis: Analysis) -> frozenset[ClassInfo]:
     """The classes whose methods give ``self`` attributes with names that only the running program knows."""
+    setting: set[ast.AST] = set()  # the nodes around such a call
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            if _sets_any(call):
+                setting.update(module.source.ancestors(call))
     return frozenset(
-        cls
-        for cls in analysis.classes.values()
-        if any(_sets_any(node) for method in cls.methods.values() for node in nodes_of(method.node))
+        cls for cls in analysis.classes.values() if any(method.node in setting for method in cls.methods.values())
     )
 
 

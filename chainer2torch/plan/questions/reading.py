@@ -54,24 +54,25 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
     old = context.rules.old.get(row.name)
     if old is None or old.signature is None:
         return Reading(row, row.signature.bind(call.args, keywords, receiver))
-    failed: BindError | None = None
+    failed: tuple[object, ...] | None = None  # not the exception: it would hold this frame, and the whole file with it
     try:
         now = row.signature.bind(call.args, keywords, receiver)
         if now.starred:
             return Reading(row, now)
         fits = not any(name in old.signature.names for name, _ in now.extra_keywords)
     except BindError as error:
-        failed, fits, now = error, False, Bound({})
+        failed, fits, now = error.args, False, Bound({})
     try:
         then = old.signature.bind(call.args, keywords, receiver)
     except BindError:
         if failed is not None:
-            raise failed from None
+            raise BindError(*failed) from None
         return Reading(row, now)
     idle = {name for name, node in then.given.items() if name in old.ignores or is_idle(row, old, name, node)}
     given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in idle}
-    if not fits and any(_no_flag(context, old, name, node) for name, node in then.given.items()):
-        raise failed or BindError("an argument of version 1 that is no truth value")
+    named = {id(keyword.value) for keyword in keywords if keyword.arg in _MODES}  # `train=1` is as good as True
+    if not fits and any(id(n) not in named and _no_flag(context, old, name, n) for name, n in then.given.items()):
+        raise BindError(*(failed or ("an argument of version 1 that is no truth value",)))
     if fits:
         if given == now.given:
             changed = (

@@ -29,11 +29,8 @@ def may_hold_stacked(context: Context, receiver: ast.expr) -> bool:
 
 def _files_with_stacked(analysis: Analysis) -> frozenset[ModuleInfo]:
     """The files that can meet one that names an NStep layer."""
-    return frozenset(
-        module
-        for module, together in analysis.once(components).items()
-        if any(_STACKED in one.source.text for one in together)
-    )
+    named = {module for module in analysis.project.modules.values() if _STACKED in module.source.text}
+    return frozenset(module for module, together in analysis.once(components).items() if not named.isdisjoint(together))
 
 
 def _is_plain(analysis: Analysis, kind: Kind) -> bool:

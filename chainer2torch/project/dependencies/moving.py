@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.project import files
 from chainer2torch.vendor import compat_file
 from chainer2torch.project.dependencies import requirement_places, python_places
@@ -192,7 +192,7 @@ def _imports(code: str) -> frozenset[str]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
-    return compat_file.top_modules(nodes_of(tree))
+    return compat_file.top_modules(Nodes(nodes_of(tree)))
 
 
 def _ours(package: str, libraries: Mapping[str, Library]) -> bool:

@@ -6,6 +6,7 @@ from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
 from tests.support.native_programs import check, migrated
 
+_NATIVE = Options(style="native")
 RESUMED = """
 def train(model):
     import os
@@ -70,6 +71,9 @@ def test_a_model_of_a_class_that_another_library_began() -> None:
     """Its base is not seen, as that of a value of unknown kind: without a state_dict the line raises."""
     body = "from elsewhere import Detector\nclass Own(Detector):\n    pass\nserializers.load_npz('x', {}, strict=True)"
     assert ".load_state_dict(torch.load('x', map_location='cpu'), strict=True)" in migrated(body.format("Own()")).code
+    stays = "from chainer.links.caffe import CaffeFunction\nclass Own(CaffeFunction):\n    pass\n"
+    result = migrate_source(f"import chainer\n{stays}chainer.serializers.save_npz('x', Own('y'))\n", options=_NATIVE)
+    assert "torch.save(Own('y').state_dict(), 'x')" in result.code
     plain = "class Plain:\n    pass\nserializers.load_npz('x', Plain())"
     assert "load_state_dict" not in migrated(plain).code
 
@@ -102,7 +106,7 @@ def test_functions_that_are_chosen_by_the_program(kind: str) -> None:
         "class Own(training.Extension):\n    def __init__(self, save=serializers.save_npz):\n        self.save = save",
         "import functools\nload = functools.partial(serializers.load_npz, strict=False)",
         "def f(g):\n    return g(load=serializers.load_npz)",
-        "class State:\n    def serialize(self, s):\n        self.n = s('n', 1)\nsave = serializers.save_npz",
+        "class Own(Net):\n    def serialize(self, s):\n        self.n = s('n', 1)\nsave = serializers.save_npz",
     ],
 )
 def test_functions_whose_objects_may_have_no_state_stay(body: str) -> None:
@@ -113,6 +117,103 @@ def test_functions_whose_objects_may_have_no_state_stay(body: str) -> None:
 def test_a_part_of_a_snapshot() -> None:
     code = migrated("serializers.load_npz('x', Net(), path='updater/model:main/')").code
     assert "Net().load_state_dict(compat.state_part('x', 'updater/model:main/'))" in code
+
+
+IGNORED = """
+def train(model):
+    import os
+    import tempfile
+
+    path = os.path.join(tempfile.mkdtemp(), 'model')
+    serializers.save_npz(path, model)
+    other = Net()
+    for param in other.params():
+        param.array[...] = 0.5
+    serializers.load_npz(path, other, ignore_names={names})
+    return [float(F.sum(p.array * p.array).array) for p in (other.l1.W, other.l1.b, other.l2.W, other.l2.b)]
+"""
+
+
+@pytest.mark.parametrize("names", ["['l2/W', 'l2/b']", "'l1/W'", "('l3/W',)"])
+def test_names_that_a_file_is_not_asked_for(names: str) -> None:
+    code = check(IGNORED.format(names=names))
+    assert f"compat.load_except(path, other, {names})" in code and "npz" not in code
+
+
+OWN = """
+class State:
+    def __init__(self, step):
+        self.step, self.best = step, np.zeros(2, 'f')
+
+    def serialize(self, s):
+        if isinstance(s, chainer.Serializer):
+            s('step', self.step)
+        else:
+            self.step = s('step', self.step)
+        self.best = s('best', self.best)
+
+
+def train(model):
+    import os
+    import tempfile
+
+    folder, state, other = tempfile.mkdtemp(), State(3), State(0)
+    state.best += 2
+    optimizer, model2 = optimizers.MomentumSGD(0.1), Net()
+    optimizer.setup(model)
+    for name, obj in (('model', model), ('optimizer', optimizer), ('state', state)):
+        serializers.save_npz(os.path.join(folder, name), obj)
+    for name, obj in (('model', model2), ('state', other)):
+        serializers.load_npz(os.path.join(folder, name), obj)
+    return [other.step, *other.best, float(F.sum(model2.l1.W - model.l1.W).array)]
+"""
+
+
+def test_an_object_that_says_what_is_saved_of_it() -> None:
+    code = check(OWN)
+    assert "compat.save_object(os.path.join(folder, name), obj)" in code and "npz" not in code
+    assert "if not s.loads:" in code and "StateWriter" not in code
+
+
+SAVING = """
+from chainer import training
+from chainer.training import extensions
+
+class Keep(training.Extension):
+    priority = -100
+
+    def __init__(self, save=serializers.save_npz, load=serializers.load_npz):
+        self.save, self.load, self.calls = save, load, 0
+
+    def __call__(self, trainer):
+        path = os.path.join(trainer.out, 'kept')
+        self.calls += 1
+        if self.calls == 1:
+            self.save(path, trainer)
+        elif self.calls == 3:
+            self.load(path, trainer)
+
+
+def train(model):
+    import tempfile
+
+    data = [(np.array([i, 1, 2], 'f') / 10, np.array(i % 2, 'i')) for i in range(6)]
+    optimizer = optimizers.MomentumSGD(0.1)
+    classifier = L.Classifier(model)
+    optimizer.setup(classifier)
+    updater = training.StandardUpdater(iterators.SerialIterator(data, 2, shuffle=False), optimizer)
+    trainer = training.Trainer(updater, (4, 'epoch'), out=tempfile.mkdtemp())
+    keep = Keep()
+    trainer.extend(keep, trigger=(1, 'epoch'))
+    trainer.run()
+    return [keep.calls, *(float(F.sum(p * p).array) for p in (model.l1.W, model.l2.W, model.l2.b))]
+"""
+
+
+def test_an_extension_saves_a_training_by_functions_that_it_is_given() -> None:
+    code = check("import os\n" + SAVING, rtol=1e-4)
+    assert "save=compat.save_state, load=compat.load_state" in code
+    assert "    needs_model_state = True\n    priority = -100\n" in code
 
 
 @pytest.mark.parametrize(("read", "plain"), [("np.load('model.npz')", False), ("np.load('data.npz')", True)])
