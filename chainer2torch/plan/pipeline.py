@@ -35,6 +35,7 @@ from chainer2torch.plan.passes import (
     differentiated,
     element_keys,
     fold,
+    held_gradients,
     kept_gradients,
     link_members,
     links,
@@ -146,6 +147,11 @@ PASSES: tuple[Pass, ...] = (
         element_keys.run,
         # what is a number or a host array already needs no more
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass(
+        "held_gradients",
+        held_gradients.run,
+        yields_to=[(Part.WRAP, name) for name in ("references", "device_texts", "array_crossings", "element_keys")],
     ),
     _pass("kept_gradients", kept_gradients.run),
     _pass("differentiated", differentiated.run),
