@@ -156,13 +156,16 @@ def takes_variables(context: Context, callee: Kind) -> bool:
             and isinstance(callee.receiver, Inst)
             and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
         )
-    return all(
+    kinds = options(callee)
+    chainers = [
         isinstance(k, Ref)
         and k.name.startswith("chainer.functions.")
         or isinstance(k, Inst)
         and context.analysis.is_link(k)
-        for k in options(callee)
-    )
+        for k in kinds
+    ]
+    # one of several functions, which are handed the same
+    return any(chainers) and all(of or isinstance(k, Func) for of, k in zip(chainers, kinds))
 
 
 def is_initializer(context: Context, callee: Kind) -> bool:
