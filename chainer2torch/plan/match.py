@@ -187,6 +187,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "resized": lambda q: q.resized(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
+    "seeded": lambda q: q.seeded(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
     "made_here": lambda q: q.made_here(),

@@ -56,6 +56,7 @@ LONGER = {
     "AdamRule": (252, 19),
     "create_communicator": (70, 5),
     "TorchOptimizersByName": (190, 18),
+    "HooksByName": (60, 9),
     "LateAdamW": (160, 16),
     "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
     "Updater": (135, 8),  # a converter, the device that its batches go to, how a loader is read, what is saved of it

@@ -25,6 +25,7 @@ from chainer2torch.plan.questions.plain_arrays import plain_arrays
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
@@ -84,6 +85,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         context.is_instance,
         input_kind(context, call),
         graph=lambda: graph_use(context, call),
+        seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),

@@ -93,3 +93,25 @@ def test_what_goes_elsewhere_keeps_its_form(make):
     choices = "[('SGD', {'lr': 0.05}), ('Adam', {'alpha': 0.01})]"
     code = check(PROGRAM.format(make=make, hook="pass", choices=choices, behind="pass"), rtol=1e-4)
     assert "getattr(compat.OptimizersByName, name)" in code and "optimizer.setup(model)" in code
+
+
+HOOKS = """for kind, options in {'GradientClipping': (0.5,), 'Lasso': (0.01,), 'WeightDecay': (0.1,)}.items():
+        hook = getattr(chainer.optimizer_hooks, kind)
+        optimizer.add_hook(hook(*options))"""
+
+
+@pytest.mark.parametrize("module", ["optimizer_hooks", "optimizer"])
+def test_hooks_have_names(module):
+    choices = "[('SGD', {'lr': 0.05}), ('Adam', {'alpha': 0.01}), ('MomentumSGD', {'lr': 0.01})]"
+    hooks = HOOKS.replace("optimizer_hooks", module)
+    code = check(PROGRAM.format(make=IN_ONE, hook=hooks, choices=choices, behind="pass"), rtol=1e-4)
+    assert "hook = getattr(compat.HooksByName, kind)" in code and "compat.add_hook(optimizer, hook(*options))" in code
+    assert "(model.parameters(), **args)" in code and "Late" not in code
+
+
+def test_tables_of_long_optimizers_and_hooks_have_their_names():
+    """A setting that no short optimizer has keeps Chainer's own form of all."""
+    make = "optimizer = getattr(optimizers, name)(**args)\n    print(vars(optimizer))"
+    choices = "[('Adam', {'alpha': 0.01, 'eta': 0.5}), ('SGD', {'lr': 0.05})]"
+    code = check(PROGRAM.format(make=make, hook=HOOKS, choices=choices, behind="pass"), rtol=1e-4)
+    assert "compat.faithful_OptimizersByName" in code and "compat.faithful_HooksByName" in code
