@@ -50,8 +50,8 @@ class Adam(torch.optim.Adam):
     ``amsgrad=True`` is chainer.optimizers.AMSGrad. Source: chainer.optimizers.Adam.
     """
 
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
+    def __init__(self, params: Any, lr: float = 0.001, betas: Any = (0.9, 0.999), **options: Any):
+        super().__init__(params, lr, betas=(float(betas[0]), float(betas[1])), **options)  # torch refuses (0, 0.9)
         for group in self.param_groups:
             group["epsilon"] = group["eps"]
         self.register_step_pre_hook(Adam._prepare)

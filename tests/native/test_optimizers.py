@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from chainer2torch.native import gradients
+from chainer2torch.native import gradients, late_optimizers
 from chainer2torch.native import optimizers as own
 
 SHAPES = {"a": (3, 4), "b": (5,), "c": (2, 3, 2, 2), "scalar": (), "sometimes": (2, 2), "never": (3,)}
@@ -424,3 +424,10 @@ def test_a_model_learns_the_same(name, options, build, native):
         losses.append((float(loss.array), our_loss.item()))
     np.testing.assert_allclose(*np.array(losses).T, rtol=1e-9)
     assert len({loss for loss, _ in losses}) == 60
+
+
+def test_betas_may_be_whole_numbers():
+    """Options of a command line often have 0 for a first beta, which torch.optim refuses."""
+    layer = nn.Linear(2, 2)
+    assert own.Adam(layer.parameters(), betas=(0, 0.9)).param_groups[0]["betas"] == (0.0, 0.9)
+    assert late_optimizers.LateAdam(0.001, 0, 0.9).param_groups[0]["betas"] == (0.0, 0.9)
