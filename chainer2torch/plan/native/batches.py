@@ -103,7 +103,7 @@ def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
     """
     made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
     examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)) if k != UNKNOWN]
-    named = {isinstance(k, Dct) for k in examples} or analysis.once(_of_own_datasets)
+    named = frozenset(isinstance(k, Dct) for k in examples) or analysis.once(_of_own_datasets)
     return None if len(named) == 2 else any(named)
 
 
