@@ -10,6 +10,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
+    AddDecorator,
     AddKeyword,
     AddParameter,
     BaseLast,
@@ -324,6 +325,8 @@ class _Rewriter:
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
         if isinstance(edit, AddParameter):
             return [with_parameter(node, edit.name, edit.default), *lines[1:]]
+        if isinstance(edit, AddDecorator):
+            return [self._decorated(node, edit), *lines[1:]]
         if isinstance(edit, RemoveBase):
             bases = [base for i, base in enumerate(node.bases) if i != edit.index]
             return [node.with_changes(bases=bases), *lines[1:]]
@@ -348,6 +351,10 @@ class _Rewriter:
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
+
+    def _decorated(self, node: cst.FunctionDef, edit: AddDecorator) -> cst.FunctionDef:
+        (function,) = statements(f"@{edit.code}\ndef f():\n    pass\n", None, self.names)
+        return node.with_changes(decorators=[*node.decorators, *function.decorators])
 
     def _guarded(self, lines: list[Any], edit: GuardImport) -> list[Any]:
         helper = self.names.spell("compat.not_migrated") if any(dotted for _, dotted in edit.stand_ins) else ""
