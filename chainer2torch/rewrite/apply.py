@@ -37,7 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.printing import Printer, parse_module
+from chainer2torch.rewrite.printing import Printer, changed, parse_module
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -181,7 +181,7 @@ class _Rewriter:
             self.in_class = outside
         if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) and has_block(changes.get("body", ())):
             return self._apart(node, changes["body"])
-        updated = node.with_changes(**changes) if changes else node
+        updated = changed(node, changes) if changes else node
         if changes and isinstance(node, cst.FormattedString):
             updated = self._in_braces(node, updated)
         return self._leave(node, updated)
