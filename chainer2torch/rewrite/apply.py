@@ -37,7 +37,7 @@ from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.printing import Printer, changed, parse_module
+from chainer2torch.rewrite.printing import Printer, changed, fields, parse_module
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -56,8 +56,11 @@ from chainer2torch.rewrite.suite_lines import (
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
 from chainer2torch.rewrite.unwrapping import into_if, unwrapped
-from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
+from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
 
+_DEFINITIONS = frozenset({cst.ClassDef, cst.FunctionDef})
+_LINES = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite})
+_PARTS = frozenset({cst.Arg, cst.AssignTarget, cst.Element, cst.DictElement, cst.SubscriptElement, cst.Index})
 Edit = Replace | Wrap | AddKeyword | StatementEdit
 # characters from which on functions and classes are rewritten by themselves: some 3,000 lines, 70 MB
 LARGE = 100_000
@@ -162,10 +165,10 @@ class _Rewriter:
         paths = self.located.paths
         changes: dict[str, Any] = {}
         outside = self.in_class
-        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
-            self.in_class = isinstance(node, cst.ClassDef)
-        names = fields(node.__class__)
-        for name in (*names, "keyword") if isinstance(node, cst.Arg) else names:
+        kind = node.__class__  # these classes have no subclasses, and LibCST's are slow to ask
+        if kind in _DEFINITIONS:
+            self.in_class = kind is cst.ClassDef
+        for name in fields(kind) if kind is not cst.Arg else (*fields(kind), "keyword"):
             value = getattr(node, name)
             if isinstance(value, (tuple, list)):
                 if paths.isdisjoint(map(id, value)):
@@ -177,13 +180,18 @@ class _Rewriter:
             elif id(value) in paths:
                 new = self.rebuild(value)
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
-        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+        if kind in _DEFINITIONS:
             self.in_class = outside
-        if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) and has_block(changes.get("body", ())):
+        if kind in _LINES and has_block(changes.get("body", ())):
             return self._apart(node, changes["body"])
         updated = changed(node, changes) if changes else node
-        if changes and isinstance(node, cst.FormattedString):
+        if changes and kind is cst.FormattedString:
             updated = self._in_braces(node, updated)
+        if kind in _PARTS:
+            return updated
+        if spans.is_expression(kind):
+            span = self.located.expressions.get(node)
+            return updated if span is None else self._expression(node, updated, span)
         return self._leave(node, updated)
 
     def _apart(self, node: Any, body: list[Any]) -> Any:
@@ -205,10 +213,7 @@ class _Rewriter:
         return result or original
 
     def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
-        span = self.located.expressions.get(original)
-        if span is not None:
-            assert isinstance(original, cst.BaseExpression)
-            return self._expression(original, updated, span)
+        """The statement, or clause of one, that takes the place of another."""
         if original in self.located.small:
             return self._small(updated, self.statements[self.located.small[original]])
         if original in self.located.commented:

@@ -24,6 +24,13 @@ def parse_module(text: str) -> cst.Module:
         return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
 
 
+# fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
+_PUNCTUATION = frozenset(
+    """
+    lpar rpar lbracket rbracket lbrace rbrace comma equal colon semicolon dot operator keyword attr leading_lines header
+    footer
+    """.split()
+)
 N = TypeVar("N", bound=cst.CSTNode)
 
 
@@ -65,6 +72,16 @@ def _tokens(node: cst.CSTNode, module: cst.Module) -> list[str]:
 
 
 @functools.cache
+def fields(node_type: type) -> tuple[str, ...]:
+    """The fields of a LibCST node in which expressions and statements stand."""
+    return tuple(
+        f.name
+        for f in dataclasses.fields(node_type)
+        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
+    )
+
+
+@functools.cache
 def _fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(node_type))
 
@@ -89,4 +106,4 @@ def code_of(node: cst.CSTNode, module: cst.Module | None = None) -> str:
     return "".join(_tokens(node, module or _empty()))
 
 
-__all__ = ["Printer", "changed", "code_of", "parse_module"]
+__all__ = ["Printer", "changed", "code_of", "fields", "parse_module"]

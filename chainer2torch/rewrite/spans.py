@@ -57,7 +57,8 @@ class _Mark(AbstractContextManager[None]):
 
 
 @functools.cache
-def _is_expression(node_type: type[cst.CSTNode]) -> bool:
+def is_expression(node_type: type[cst.CSTNode]) -> bool:
+    """Whether nodes of a type are expressions."""
     return issubclass(node_type, cst.BaseExpression)
 
 
@@ -103,7 +104,7 @@ class _Recorder(CodegenState):
         return _Mark(self, node)
 
     def found(self, node: Any, start: int) -> None:
-        if not _is_expression(node.__class__):
+        if not is_expression(node.__class__):
             return
         end = self.offset
         if type(node) in _WITH_PARENTHESES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
-from chainer2torch.rewrite.printing import changed, code_of
+from chainer2torch.rewrite.printing import changed, code_of, fields
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 from chainer2torch.rules.row import TEMPLATE_ROOTS
 
@@ -30,15 +29,6 @@ _ATOMS = (
     cst.DictComp,
     cst.SetComp,
     cst.Ellipsis,
-)
-
-
-# fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
-_PUNCTUATION = frozenset(
-    """
-    lpar rpar lbracket rbracket lbrace rbrace comma equal colon semicolon dot operator keyword attr leading_lines header
-    footer
-    """.split()
 )
 
 
@@ -84,16 +74,6 @@ class Operands:
         if found is None:
             raise Unplaced(f"no node at {operand.span}")
         return found
-
-
-@functools.cache
-def fields(node_type: type) -> tuple[str, ...]:
-    """The fields of a LibCST node in which expressions and statements stand."""
-    return tuple(
-        f.name
-        for f in dataclasses.fields(node_type)
-        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
-    )
 
 
 class _Instantiate:
