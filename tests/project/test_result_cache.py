@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chainer2torch import engine
+from chainer2torch import engine, part_engine
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.cli.app import cli
 from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.project.result_cache import ResultCache, default_folder, version_of_all
@@ -87,13 +88,13 @@ def test_after_any_edits_a_run_that_remembers_finds_what_one_without_memory_find
 def analysed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The files of each analysis that is made from now on."""
     found: list[list[str]] = []
-    real = engine.Analysis.run
+    real = Analysis.run
 
-    def run(self: engine.Analysis) -> engine.Analysis:
+    def run(self: Analysis) -> Analysis:
         found.append(list(self.project.modules))
         return real(self)
 
-    monkeypatch.setattr(engine.Analysis, "run", run)
+    monkeypatch.setattr(Analysis, "run", run)
     return found
 
 
@@ -204,7 +205,7 @@ def test_nothing_unfinished_is_left_and_the_folder_says_what_it_is(tmp_path):
 def test_an_error_of_ours_is_not_remembered(tmp_path, monkeypatch):
     memory, texts = ResultCache(tmp_path, "1"), tree()
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "decide", lambda *_: 1 / 0)
+        patch.setattr(part_engine, "decide", lambda *_: 1 / 0)
         assert migrated(texts, memory)["alone.py"].defect
     assert migrated(texts, memory) == migrated(texts, None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
