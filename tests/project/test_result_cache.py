@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -265,3 +268,28 @@ def test_the_folder_does_not_grow_without_end(tmp_path, monkeypatch):
     for number in range(1500):
         memory.put(str(number), number)
     assert 256 < len(list(tmp_path.glob("*/*"))) < 800 and memory.get("1499") == 1499
+
+
+def test_a_run_that_knows_everything_imports_neither_analysis_nor_plan(tmp_path):
+    program = (
+        "import sys; from pathlib import Path; from chainer2torch.engine import Options, migrate_sources\n"
+        "from chainer2torch.project.result_cache import ResultCache\n"
+        f"results = migrate_sources({tree()!r}, memory=ResultCache(Path({str(tmp_path)!r}), '1'), options=Options())\n"
+        "print(results['net.py'].changed, 'chainer2torch.plan.pipeline' in sys.modules)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def said() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert said() == "True True"
+    assert said() == "True False"
+
+
+def test_what_a_text_says_is_kept_with_its_result(tmp_path):
+    memory = ResultCache(tmp_path, "1")
+    first = migrated(tree(), memory)
+    again = migrated(tree(), memory)
+    assert all(again[path].said == first[path].said is not None for path in first)
