@@ -39,8 +39,10 @@ lint: $(STAMP)
 
 # Changes rows and helpers at random and sees whether the examples notice: MUTANTS=all,all takes hours (docs/mutation.md).
 MUTANTS ?= 300,150
+STYLE ?= faithful
 mutants: $(STAMP)
-	$(BIN)/chainer2torch verify rules --mutants $(MUTANTS) --survivors tests/verify/survivors.toml -v
+	$(BIN)/chainer2torch verify rules --mutants $(MUTANTS) --style $(STYLE) -v \
+	  --survivors tests/verify/survivors.toml --record tests/rules/emitted
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_migrate.py

@@ -25,6 +25,8 @@ import chainer2torch.native
 
 OURS = {"every": ("_chainer_slots",)}
 CALLED = {"callable": ("default_name", "finalize", "initialize", "name", "on_error", "priority", "trigger")}
+# what helpers hand to a library in the place of one of its own objects
+GIVEN = {"_NamedByParents": ("named_parameters",)}
 TARGET = Path(chainer2torch.compat.__file__).parents[1] / "vendor" / "protocols.toml"
 
 
@@ -90,7 +92,7 @@ def text() -> str:
         "# names them. Written by docs/protocols.py from the helpers' classes; a test holds it. `every`: what weights",
         "# and verify ask modules for. `callable`: what pytorch-pfn-extras asks whatever it is given as an extension.",
     ]
-    every = {**OURS, **CALLED, **overridden()}
+    every = {**OURS, **CALLED, **GIVEN, **overridden()}
     lines += [f"{cls} = [{', '.join(map(_quoted, names))}]" for cls, names in every.items()]
     return "\n".join(lines) + "\n"
 

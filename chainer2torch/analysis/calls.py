@@ -36,6 +36,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
+from chainer2torch.analysis.models import array_kinds
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
@@ -73,6 +74,9 @@ class Calls(LibraryCalls):
         if callee is BOTTOM or pending:
             self._await_arguments(callee, args, node)
             return BOTTOM
+        if self._may_be_chainers(callee):  # arrays enter it as tensors, whichever it is
+            args = [array_kinds.entering(kind) for kind in args]
+            keywords = {name: array_kinds.entering(kind) for name, kind in keywords.items()}
         given, rest = _spread(node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
@@ -87,6 +91,14 @@ class Calls(LibraryCalls):
             if keeps_rank(callee):
                 results = [with_rank(kind, demanded) for kind in results]
         return join_all(results)
+
+    def _may_be_chainers(self, callee: Kind) -> bool:
+        """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
+        kinds = options(callee)
+        return any(isinstance(k, Func) for k in kinds) and any(
+            isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Inst) and self.is_link(k)
+            for k in kinds
+        )
 
     def _await_arguments(self, callee: Kind, args: list[Kind], node: ast.Call) -> None:
         """A call with arguments that are not known yet is evaluated later; what is certain of it is noted now.
@@ -126,7 +138,8 @@ class Calls(LibraryCalls):
         fed = fed_functions(self, callee, args, keywords) if isinstance(callee, Ref) else []
         if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
             fed = [self._call_for_items(callee.name, args, keywords)]
-        for kind in (*args, *keywords.values()):
+        known = callee == Ref("builtins.dict") and not args  # `dict(a=f)`: what its items are is known
+        for kind in (*args, *(() if known else keywords.values())):
             if kind.__class__ not in _NEVER_CALLED and (calls_models or not isinstance(kind, Inst)):
                 if not any(kind is one for one in fed):
                     self.escape(kind)

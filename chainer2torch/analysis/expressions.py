@@ -281,7 +281,9 @@ class Expressions(Interpreter):
                 return known[index.value]
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
-            return UNKNOWN if kind.element is BOTTOM else kind.element  # filled out of sight
+            if kind.element is BOTTOM:  # filled out of sight, or with what is not known yet
+                return BOTTOM if index is BOTTOM else UNKNOWN
+            return kind.element
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN

@@ -14,10 +14,13 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Mod, Ref, Tensor, Tup, options
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
+# what is a tensor stays what it is; the others are what an earlier run has made of `Variable(x)`
+_SAME = frozenset({"as_variable", "as_tensor", "from_numpy", "to_gpu", "variable"})
+_MOVES = frozenset({"cpu", "cuda", "to", "to_cpu", "to_device", "to_gpu"})  # methods: a link stays one, too
 _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
 _GRAD = Ref("chainer.grad")
@@ -193,7 +196,10 @@ class _Reading:
             or _called(node) in _LEAVES
         ):  # `chainer.Variable(x)`: nothing was computed for it
             return NOTHING
-        if isinstance(node, ast.Call) and node.args and _called(node) == "as_variable":  # a Variable stays what it is
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
+            if not isinstance(self.kind(node.func.value), (Mod, Ref)):
+                return self._value(node.func.value, state)
+        if isinstance(node, ast.Call) and node.args and _called(node) in _SAME:
             return self._value(node.args[0], state)
         found = self._names(node, state)
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):

@@ -39,6 +39,7 @@ from chainer2torch.analysis.models.link_calls import call_function_object, call_
 from chainer2torch.analysis.models.link_children import parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
+from chainer2torch.analysis.models.loaded_files import loaded
 from chainer2torch.analysis.models.numpy_functions import GENERATORS, numpy_call
 from chainer2torch.analysis.models.shape_functions import shape_function
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, row_kind
@@ -154,6 +155,8 @@ class LibraryCalls(Interpreter):
             return python_builtins.result(self, name[9:], args, node)
         if name in GENERATORS:
             return Inst(name)
+        if name == "numpy.load":
+            return loaded(self.module.source, node, args)
         if name.startswith("numpy."):
             return numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":

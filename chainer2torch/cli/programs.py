@@ -103,6 +103,7 @@ verify.add_command(verifying.verify_all)
 )
 @click.option("--seed", default=0, show_default=True, help="For --mutants.")
 @click.option("--survivors", type=PATH, metavar="FILE", help="Mutants that may survive, each with a reason (TOML).")
+@click.option("--record", type=PATH, metavar="DIR", help="For --mutants: the record of the texts that examples become.")
 @options.both_sides
 def verify_rules(
     names: tuple[str, ...],
@@ -113,6 +114,7 @@ def verify_rules(
     mutants: str | None,
     seed: int,
     survivors: Path | None,
+    record: Path | None,
     style: str,
     report_file: Path | None,
     **chosen: Any,
@@ -125,7 +127,7 @@ def verify_rules(
         if mutants is not None:
             from chainer2torch.verify.rules.mutation_report import run
 
-            report = run(load_rules(rule_dirs, style=style), names, mutants, seed, survivors)
+            report = run(load_rules(rule_dirs, style=style), names, mutants, seed, survivors, record)
             click.echo("\n".join(report.lines(verbose)))
             return report.exit_code
         result = room.verify_rules(

@@ -192,5 +192,5 @@ def _filled(batch: Any, padding: Any) -> list[Any]:
 
 def endless(loader: DataLoader[Any]) -> Iterator[Any]:
     """The batches of a DataLoader, epoch after epoch. Source: chainer.iterators.SerialIterator with ``repeat``."""
-    while True:
+    while len(loader):
         yield from loader

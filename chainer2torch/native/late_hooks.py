@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from chainer2torch.native.gradients import clip_gradients
+from chainer2torch.native.late_optimizers import _Table
 
 
 class WeightDecay:
@@ -92,3 +93,14 @@ class GradientNoise:
     def __call__(self, rule: Any, param: Tensor) -> None:
         assert param.grad is not None
         param.grad.add_(torch.randn_like(param.grad), alpha=(self.eta / (1 + rule.t) ** 0.55) ** 0.5)
+
+
+class HooksByName(metaclass=_Table):
+    """Hooks as attributes: ``getattr(HooksByName, "WeightDecay")(0.1)``. Source: chainer.optimizer_hooks."""
+
+    WeightDecay = WeightDecay  # where: chosen_WeightDecay
+    Lasso = Lasso  # where: chosen_Lasso
+    GradientClipping = GradientClipping  # where: chosen_GradientClipping
+    GradientHardClipping = GradientHardClipping  # where: chosen_GradientHardClipping
+    GradientLARS = GradientLARS  # where: chosen_GradientLARS
+    GradientNoise = GradientNoise  # where: chosen_GradientNoise

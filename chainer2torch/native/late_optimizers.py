@@ -22,7 +22,7 @@ from chainer2torch.native.optimizers import (
     MomentumSGD,
     NesterovAG,
     RMSpropGraves,
-    _decay_parameters,
+    _DecaysLast,
     fill_missing_gradients,
 )
 
@@ -60,7 +60,7 @@ class LateOptimizer(torch.optim.Optimizer):
         heed_marks(self)  # where: freeze, hook_parameter
         self.register_step_post_hook(_call_hooks_behind)  # where: timing
 
-    def __getstate__(self) -> dict[str, Any]:  # where: pickle, copy, deepcopy, dump, multiprocessing, Process
+    def __getstate__(self) -> dict[str, Any]:  # where: objects_copied, deepcopy, pickle, dump, multiprocessing, Process
         return vars(self)
 
     @property
@@ -271,7 +271,7 @@ class LateAMSGrad(LateAdam):
         super().__init__(alpha, beta1, beta2, eps, amsgrad=True)
 
 
-class LateAdamW(LateAdam):
+class LateAdamW(_DecaysLast, LateAdam):
     """Source: chainer.optimizers.AdamW."""
 
     weight_decay_rate = _setting("weight_decay_rate")  # where: .weight_decay_rate, getattr
@@ -279,7 +279,6 @@ class LateAdamW(LateAdam):
     def __init__(self, *args: Any, weight_decay_rate: float = 0, **options: Any):
         super().__init__(*args, **options)
         self.param_groups[0]["weight_decay_rate"] = weight_decay_rate
-        self.register_step_pre_hook(_decay_parameters)
 
 
 class _Table(type):

@@ -50,8 +50,8 @@ class Adam(torch.optim.Adam):
     ``amsgrad=True`` is chainer.optimizers.AMSGrad. Source: chainer.optimizers.Adam.
     """
 
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
+    def __init__(self, params: Any, lr: float = 0.001, betas: Any = (0.9, 0.999), **options: Any):
+        super().__init__(params, lr, betas=(float(betas[0]), float(betas[1])), **options)  # torch refuses (0, 0.9)
         for group in self.param_groups:
             group["epsilon"] = group["eps"]
         self.register_step_pre_hook(Adam._prepare)
@@ -72,7 +72,20 @@ def adam_options(
     return {"lr": alpha, "betas": (beta1, beta2), "eps": eps, "amsgrad": amsgrad}
 
 
-class AdamW(Adam):
+class _DecaysLast(torch.optim.Optimizer):
+    """Hooks see the parameters as they are before they decay, as in Chainer."""
+
+    decay: Any = None
+
+    def register_step_pre_hook(self, hook: Any) -> Any:
+        if self.decay is not None:
+            self.decay.remove()
+        handle = super().register_step_pre_hook(hook)
+        self.decay = super().register_step_pre_hook(_decay_parameters)
+        return handle
+
+
+class AdamW(_DecaysLast, Adam):
     """Adam with Chainer's decay, which the rate does not scale: p *= 1 - weight_decay_rate, then Adam's step.
 
     torch.optim.AdamW decays by lr * weight_decay: the same only while the rate is constant. Chainer's eta multiplies
@@ -85,7 +98,6 @@ class AdamW(Adam):
         super().__init__(params, lr, *args, **options)
         for group in self.param_groups:
             group.setdefault("weight_decay_rate", weight_decay_rate)
-        self.register_step_pre_hook(_decay_parameters)
 
 
 @torch.no_grad()

@@ -136,3 +136,11 @@ def current_rate(optimizer: Any) -> float:
         return float(optimizer.lr)
     group = optimizer.param_groups[0]
     return corrected_rate(optimizer) if "betas" in group else float(group["lr"])
+
+
+def set_rate(optimizer: torch.optim.Optimizer, value: float) -> None:
+    """Sets what Chainer calls ``lr``; Adam's is computed, AdaDelta has none. Source: chainer.optimizers.SGD."""
+    if "betas" in optimizer.defaults or "rho" in optimizer.defaults:
+        raise AttributeError(f"{type(optimizer).__name__} has no rate `lr`")
+    for group in optimizer.param_groups:
+        group["lr"] = value

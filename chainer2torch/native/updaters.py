@@ -149,19 +149,19 @@ class Updater(BatchUpdater):
         for iterator in self._iterators.values():
             iterator.finalize()
 
-    def serialize(self, serializer: Any) -> None:
-        pass  # what a class of the program's own adds to the state
+    def serialize(self, serializer: Any) -> None:  # where: updater_saves
+        pass
 
     def state_dict(self) -> dict[str, Any]:
         state = {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
-        self.serialize(Serializer(state, loads=False))  # where: serialize
+        self.serialize(Serializer(state, loads=False))  # where: updater_saves
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.iteration = state["iteration"]
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
-        self.serialize(Serializer(state, loads=True))  # where: serialize
+        self.serialize(Serializer(state, loads=True))  # where: updater_saves
 
 
 class StandardBatchUpdater(BatchUpdater):

@@ -187,6 +187,8 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "resized": lambda q: q.resized(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
+    "seeded": lambda q: q.seeded(),
+    "unrecorded": lambda q: q.unrecorded(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
     "made_here": lambda q: q.made_here(),
@@ -194,6 +196,11 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "gradient_asked": lambda q: q.asked(),
     "on_device": lambda q: q.on_device,
 }
+
+
+def _is_array(kind: Kind) -> bool:
+    """Whether a value is one array for sure; a parameter that is only taken for a tensor may be a list of them."""
+    return isinstance(kind, Tensor) and kind.rank is not None
 
 
 # what is asked of how one argument is written; one that is left out has none of it
@@ -234,7 +241,7 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
     if function == "is_stream":  # what is not known is taken for a list
-        return bool(kinds) and all(isinstance(k, Stream) for k in kinds)
+        return bool(kinds) and all(isinstance(k, (HostArray, Stream)) or _is_array(k) for k in kinds)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
         return UNDECIDED if len(values) != 1 or None in values else values.pop()

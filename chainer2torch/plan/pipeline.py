@@ -35,6 +35,7 @@ from chainer2torch.plan.passes import (
     differentiated,
     element_keys,
     fold,
+    held_gradients,
     kept_gradients,
     link_members,
     links,
@@ -52,6 +53,7 @@ from chainer2torch.plan.passes import (
     single_device,
     states,
     texts,
+    unrecorded_functions,
     unresolved,
 )
 
@@ -115,6 +117,7 @@ PASSES: tuple[Pass, ...] = (
     # array modules that become devices: the other passes leave those alone
     _pass("array_devices", array_devices.run, when=_native),
     _pass("array_modules", array_modules.run),
+    _pass("unrecorded_functions", unrecorded_functions.run, when=_native),
     _pass("made_arrays", made_arrays.run, when=_native),
     _pass("class_tests", class_tests.run),
     _pass("type_checks", type_checks.run, when=_native),
@@ -146,6 +149,11 @@ PASSES: tuple[Pass, ...] = (
         element_keys.run,
         # what is a number or a host array already needs no more
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass(
+        "held_gradients",
+        held_gradients.run,
+        yields_to=[(Part.WRAP, name) for name in ("references", "device_texts", "array_crossings", "element_keys")],
     ),
     _pass("kept_gradients", kept_gradients.run),
     _pass("differentiated", differentiated.run),

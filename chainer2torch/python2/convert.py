@@ -26,6 +26,9 @@ _WARNING = re.compile(r"Line (\d+): (.*)", re.DOTALL)
 _NEWLINE = re.compile(r"\r\n|\r")
 # What Python 2 has no form of: a file with one of these is Python 3 with a mistake in it.
 _ONLY_PYTHON3 = frozenset({"->", ":="})
+_TUPLE = re.compile(r"^[ \t]*(\([^=\n]*\)) = (xxx_todo_changeme\d*)$", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d]\w*")
+_LONGEST_NAME = 30
 _PYTHON3_STRING = re.compile(r"[bBrRuU]*[fF]")
 
 
@@ -51,7 +54,7 @@ def convert(text: str, siblings: Collection[str] = ()) -> Converted | None:
         return None
     if _is_annotated(tree):
         return None
-    new = str(tree)
+    new = _named_tuples(str(tree))
     if not plain.endswith("\n"):
         new = new.removesuffix("\n")
     if isinstance(syntax_error(new), IndentationError):
@@ -60,6 +63,16 @@ def convert(text: str, siblings: Collection[str] = ()) -> Converted | None:
         return None
     said = tuple((int(found[1]), found[2]) for line in tool.fixer_log if (found := _WARNING.match(line)))
     return Converted(new.replace("\n", newline), said)
+
+
+def _named_tuples(text: str) -> str:
+    """``def f((a, b)):`` has a parameter without a name; it gets one of those that it is taken apart into."""
+    words = set(_WORD.findall(text))
+    for found in set(_TUPLE.findall(text)):
+        names = "_".join(_WORD.findall(found[0]))
+        if len(names) <= _LONGEST_NAME and names not in words:
+            text = re.sub(rf"\b{found[1]}\b", names, text)
+    return text
 
 
 @functools.lru_cache(maxsize=4)

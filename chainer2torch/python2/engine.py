@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import posixpath
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Kind
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import FileResult
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.python2 import convert, division, names, questions, suspects
+from chainer2torch.python2 import beside, convert, division, names, questions, suspects
 from chainer2torch.python2.lines import Lines
 from chainer2torch.python2.questions import Question
 
@@ -23,7 +22,6 @@ Parses = Callable[[str], bool]
 OfToday = Callable[[str], "str | None"]
 Migrate = Callable[[Mapping[str, str]], Mapping[str, Any]]
 _BETWEEN_CELLS = re.compile(r"^__c2t_\w+\(\d+\)$", re.MULTILINE)
-_MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +71,7 @@ def modernised(
     run_today: set[str] = set()
     for path, text in texts.items():
         if suspects.may_be_python2(text) and not parses(text):
-            found = convert.convert(text, siblings_of(path, known, texts))
+            found = convert.convert(text, beside.siblings_of(path, known, texts))
             if found is not None and _fits(path, text, found.text):
                 plain[path], warned[path] = found.text, found.warnings
         elif names.suspected(text) and parses(text):
@@ -81,6 +79,12 @@ def modernised(
             if new is not None:
                 plain[path] = new
                 run_today.add(path)
+    for path in beside.only_python2(texts, known, plain.keys() - run_today, parses):
+        if path not in plain or path in run_today:
+            found = convert.convert(texts[path], beside.siblings_of(path, known, texts))
+            if found is not None and _fits(path, texts[path], found.text):
+                plain[path], warned[path] = found.text, found.warnings
+                run_today.discard(path)
     if not plain:
         return {}
     asked = _decided(plain, texts, run_today, kinds)
@@ -158,22 +162,3 @@ def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
         mentions=mentions,
         python2=True,
     )
-
-
-def siblings_of(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
-    """The modules beside a file that Python 2 would have imported by their bare names.
-
-    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too.
-    """
-    folder = posixpath.dirname(path)
-    if posixpath.join(folder, "__init__.py") not in known:
-        return frozenset()
-    beside = [other for other in known if posixpath.dirname(other) == folder]
-    if any(_MAIN.search(texts[other]) for other in beside if other in texts):
-        return frozenset()
-    found = {posixpath.splitext(posixpath.basename(other))[0] for other in beside if other.endswith(".py")}
-    for other in known:
-        above, _, name = posixpath.dirname(other).rpartition("/")
-        if name and above == folder and posixpath.basename(other) == "__init__.py":
-            found.add(name)
-    return frozenset(found - {"__init__"})

@@ -10,6 +10,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
+    AddDecorator,
     AddKeyword,
     AddParameter,
     BaseLast,
@@ -33,7 +34,7 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.argument_comments import beside_assignments
-from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
+from chainer2torch.rewrite.kept import Kept, Piece, end_of_code, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
@@ -77,7 +78,7 @@ class Applied:
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
     places = Places.of(source, edits)
-    end = _end_of_code(source)
+    end = end_of_code(source)
     kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
         module = lower_markers(parse_module(kept.text))
@@ -119,17 +120,6 @@ def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.Partia
         raise
     located = spans.locate(module, source, places.spans, places.starts, kept.counts, [piece.node])
     return kept.restore(Printer().code(rewriter.run(module, located)))
-
-
-def _end_of_code(source: Source) -> int:
-    """The offset behind the last line with code: LibCST does not keep all comments that follow it."""
-    line = source.tree.body[-1].end_lineno or 0
-    while line < len(source.line_starts):
-        end = source.line_starts[line]
-        if not source.text[:end].rstrip("\r\n").endswith("\\"):
-            return end
-        line += 1
-    return len(source.text)
 
 
 class _Rewriter:
@@ -329,6 +319,8 @@ class _Rewriter:
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
         if isinstance(edit, AddParameter):
             return [with_parameter(node, edit.name, edit.default), *lines[1:]]
+        if isinstance(edit, AddDecorator):
+            return [self._decorated(node, edit), *lines[1:]]
         if isinstance(edit, RemoveBase):
             bases = [base for i, base in enumerate(node.bases) if i != edit.index]
             return [node.with_changes(bases=bases), *lines[1:]]
@@ -353,6 +345,10 @@ class _Rewriter:
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
+
+    def _decorated(self, node: cst.FunctionDef, edit: AddDecorator) -> cst.FunctionDef:
+        (function,) = statements(f"@{edit.code}\ndef f():\n    pass\n", None, self.names)
+        return node.with_changes(decorators=[*node.decorators, *function.decorators])
 
     def _guarded(self, lines: list[Any], edit: GuardImport) -> list[Any]:
         helper = self.names.spell("compat.not_migrated") if any(dotted for _, dotted in edit.stand_ins) else ""

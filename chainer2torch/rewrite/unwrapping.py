@@ -10,7 +10,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.rewrite import import_edits
-from chainer2torch.rewrite.suite_lines import comments_above, is_pass
+from chainer2torch.rewrite.suite_lines import comments_above, is_pass, missing_comments
 
 
 def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[Any]]) -> list[Any]:
@@ -61,8 +61,16 @@ def _without_item(node: cst.With, index: int) -> cst.With:
 
 
 def into_if(node: cst.Try, new: list[Any]) -> cst.If:
-    """``if`` with the body of a ``try``, and its only handler as ``else``; ``new`` is the ``if`` without a body."""
+    """``if`` with the body of a ``try``, and its only handler as ``else``; ``new`` is the ``if`` without a body.
+
+    Where nothing is left of the body, the handler is the body of ``if not``.
+    """
     handler = node.handlers[0]
+    if isinstance(node.body, cst.IndentedBlock) and all(map(is_pass, node.body.body)):
+        test = cst.UnaryOperation(cst.Not(), new[0].test)
+        above = [*node.leading_lines, *missing_comments([node.body], [])]
+        alone: cst.If = new[0].with_changes(test=test, body=handler.body, leading_lines=above)
+        return alone
     orelse = cst.Else(handler.body, leading_lines=handler.leading_lines)
     made: cst.If = new[0].with_changes(body=node.body, orelse=orelse, leading_lines=node.leading_lines)
     return made

@@ -45,14 +45,21 @@ def free_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def outer_names(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    """Where ``name`` means what stands outside, and no parameter or variable of a function that is called so, too."""
+    """Where ``name`` means what stands outside, and no parameter, variable or attribute of a class of that name."""
     if isinstance(node, ast.Name) and node.id == name:
         yield node
     parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, _SCOPES) and name in _locals(node):
         parts = [*eager_parts(node), *_annotation_nodes(node)] if isinstance(node, _FUNCTIONS) else ()
     for part in parts:
-        yield from outer_names(part, name)
+        attribute = isinstance(node, ast.ClassDef) and isinstance(part, ast.Assign | ast.AnnAssign)
+        for inner in _behind_targets(part) if attribute else (part,):
+            yield from outer_names(inner, name)
+
+
+def _behind_targets(node: ast.AST) -> list[ast.AST]:
+    """The value of an assignment, and its annotation."""
+    return [part for part in (getattr(node, "annotation", None), getattr(node, "value", None)) if part is not None]
 
 
 def _locals(scope: ast.AST) -> set[str]:

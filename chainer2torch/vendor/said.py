@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
-from chainer2torch.vendor.said_in_training import OF_TRAINING, last, of_training
+from chainer2torch.vendor.said_in_training import OF_TRAINING, UPDATER_SAVES, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
@@ -51,7 +51,8 @@ def words(text: str) -> set[str]:
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
         members = {f"{prefix}.{word}" for prefix in ("", "opt", "set") for word in found}
-        return found | members | {f"{word}=" for word in found} | _UNREADABLE
+        saves = {UPDATER_SAVES} if "serialize" in found else set()
+        return found | members | {f"{word}=" for word in found} | _UNREADABLE | saves
 
 
 def said_in(tree: ast.AST, own: bool = False) -> set[str]:

@@ -14,7 +14,9 @@ DEVICE_NUMBERS = "device_numbers"  # said where a device may be a number, or a n
 DEVICE_NAMES = "device_names"  # said where it may be a name or a number in a text: '@numpy', 'cuda:0', '-1'
 OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
 TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
+UPDATER_SAVES = "updater_saves"  # said where a class of updaters may say itself what is saved of it
 OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED})
+_NO_UPDATERS = ("Extension", "Iterator", "Trigger", "UpdaterBase", "object", "Module", "ModuleList", "LogReport")
 _LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _DEVICES = frozenset({"device", "devices", "input_device"})
 _MAKE_DEVICES = frozenset({"torch.device", "compat.get_device", "compat.device_of", "compat.find_device"})
@@ -44,6 +46,8 @@ def of_training(nodes: Nodes) -> Iterator[str]:
         yield OBJECTS_COPIED
     if any(map(_saves, nodes.of(ast.Attribute))):
         yield TRAINING_SAVED
+    if any(map(_may_be_updater_that_saves, nodes.of(ast.ClassDef))):
+        yield UPDATER_SAVES
     if any(map(_names_device, nodes.of(ast.Constant, ast.keyword, ast.Attribute))):
         yield DEVICE_NAMES
     devices = _Devices(nodes, classes)
@@ -53,6 +57,11 @@ def of_training(nodes: Nodes) -> Iterator[str]:
         for value in devices.given(node)
     ):
         yield DEVICE_NUMBERS
+
+
+def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:
+    saves = any(isinstance(child, ast.FunctionDef) and child.name == "serialize" for child in cls.body)
+    return saves and bool(cls.bases) and not all(last(base).endswith(_NO_UPDATERS) for base in cls.bases)
 
 
 class _Classes:

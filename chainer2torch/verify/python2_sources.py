@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from chainer2torch.analysis.source import Source
-from chainer2torch.python2 import convert, division, names, suspects
-from chainer2torch.python2.engine import siblings_of
+from chainer2torch.python2 import beside, convert, division, names, suspects
 
 # what workers put among the builtins (verify/worker/old_names.py)
 _DIVIDE = "_python2_division"
@@ -66,12 +65,13 @@ def _modern(src: Path) -> dict[str, bytes]:
                     raw = (src / path).read_bytes()
                     encodings[path] = tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
                     texts[path] = raw.decode(encodings[path])
-    found = {}
-    for path, text in texts.items():
-        new = as_python3(path, text, texts)
-        if new is not None:
-            found[path] = new.encode(encodings[path])
-    return found
+    found = {path: new for path, text in texts.items() if (new := as_python3(path, text, texts)) is not None}
+    old = {path for path in found if not suspects.parses(texts[path])}
+    for path in beside.only_python2(texts, texts, old, suspects.parses):
+        converted = convert.convert(texts[path], beside.siblings_of(path, texts, texts))
+        if converted is not None:
+            found[path] = _with_divisions(Source(converted.text, ast.parse(converted.text)))
+    return {path: text.encode(encodings[path]) for path, text in found.items()}
 
 
 def as_python3(path: str, text: str, texts: Mapping[str, str]) -> str | None:
@@ -80,7 +80,7 @@ def as_python3(path: str, text: str, texts: Mapping[str, str]) -> str | None:
     ``texts`` are those of the whole tree, by path.
     """
     if suspects.may_be_python2(text) and not suspects.parses(text):
-        converted = convert.convert(text, siblings_of(path, texts, texts))
+        converted = convert.convert(text, beside.siblings_of(path, texts, texts))
         new = None if converted is None else converted.text
     elif names.suspected(text) and suspects.parses(text):
         new = names.of_today(text)

@@ -71,6 +71,18 @@ def test_unchain() -> None:
     np.testing.assert_array_equal(h.grad, [4, 4, 4])
 
 
+def test_unchain_of_a_view() -> None:
+    x = torch.ones(3, requires_grad=True)
+    whole = x * 2
+    h = whole.reshape(1, 3)
+    dispatch.unchain_of(h)
+    (h * h).sum().backward()
+    assert x.grad is None and h.is_leaf
+    np.testing.assert_array_equal(h.grad, [[4, 4, 4]])
+    whole.sum().backward()
+    np.testing.assert_array_equal(x.grad, [2, 2, 2])
+
+
 def test_modules() -> None:
     theirs, ours = L.Linear(3, 2), Linear(3, 2)
     assert [n for n, _ in dispatch.namedparams_of(ours)] == [n for n, _ in sorted(theirs.namedparams())]

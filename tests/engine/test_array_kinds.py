@@ -11,6 +11,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kind_specs import describe
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
+from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from tests.engine.test_arrays import load, migrate
 from tests.support.both_sides import both
@@ -117,3 +118,33 @@ def test_results_that_go_into_an_array_in_a_function_of_ones_own():
     assert "xp.exp(y, out=y)" in migrated["__code__"]
     for theirs, ours in zip(original["run"](x.copy()), migrated["run"](x.copy()), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("load", "is_array"),
+    [
+        ("x = np.load(d + '/x.npy')\nprint(x)", True),
+        ("x = np.load('{}.npy'.format(d))\nprint(x)", True),
+        ("z = np.load(d)\nx = z - 1", True),
+        ("x = np.load(d).astype('f')", True),
+        ("z = np.load(d)\nprint(z['a'])\nx = z - 1", False),
+        ("z = np.load(d)\nz.files\nx = z - 1", False),
+        ("z = np.load(d, allow_pickle=True)\nx = z - 1", False),
+        ("x = np.load(d + '/x.npz')", False),
+    ],
+)
+def test_a_file_of_one_array_gives_an_array(load, is_array):
+    text = "import chainer\nimport chainer.functions as F\nimport numpy as np\ndef f(d):\n    {}\n    return g(x)\n"
+    use = "def g(y):\n    return F.relu(y)\n"
+    code = migrate_source(text.format(load.replace("\n", "\n    ")) + use).code
+    assert ("F.relu(torch.as_tensor(y))" in code) is is_array, code
+
+
+def test_one_array_is_joined_along_its_first_axis():
+    """Version 1 to 4 of Chainer takes it for a list of its parts."""
+    text = "import chainer.functions as F\nimport numpy as np\n\n\ndef f():\n    x = np.ones((2, 3, 4), 'f')\n"
+    code = migrate_source(text + "    return F.concat(x), F.stack(F.relu(x))\n").code
+    space = {}
+    exec(code, space)
+    joined, stacked = space["f"]()
+    assert joined.shape == (3, 8) and stacked.shape == (2, 3, 4)

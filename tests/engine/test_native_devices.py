@@ -651,3 +651,30 @@ def test_chainers_own_cupy_is_never_none() -> None:
     """Without CuPy it is an object; only what a program imports may have been set to None."""
     text = "import chainer\nfrom chainer import cuda\ndef f(x):\n    return 1 if cuda.cupy is None else 2\n"
     assert "is_available" not in migrate_source(text, options=Options(style="native")).code
+
+
+def test_a_try_goes_on_in_its_other_way_where_the_import_of_cupy_is_dropped() -> None:
+    """On a machine without a GPU nothing else in such a `try` need fail: torch.cuda.manual_seed does not."""
+    guard = "def pick():\n    try:\n        import cupy\n        cupy.random.seed(3)\n        return 'gpu'\n"
+    text = "import chainer\n" + guard + "    except {}:\n        return 'cpu'\n"
+    for caught in ("ImportError", "(ImportError, OSError)", "Exception as e"):
+        result = migrate_source(text.format(caught), options=Options(style="native"))
+        space: dict[str, Any] = {}
+        exec(result.code, space)
+        assert space["pick"]() == "cpu" or torch.cuda.is_available(), result.code
+        assert migrate_source(result.code).code == result.code
+    idle = migrate_source("import chainer\ntry:\n    import cupy\nexcept:\n    pass\nx = 1\n")
+    assert idle.code.strip() == "x = 1"
+    only = "import chainer\ntry:\n    import cupy\nexcept ImportError:\n    print('none')\n"
+    result = migrate_source(only, options=Options(style="native"))
+    assert "if not torch.cuda.is_available():\n    print('none')\n" in result.code
+
+
+def test_chainers_own_cupy_is_true_where_there_is_no_gpu() -> None:
+    """`cuda.cupy` is an object where CuPy is missing; only a name that an import gives may be None."""
+    text = "from chainer import cuda\ndef f():\n    if not cuda.cupy:\n        return 1\n"
+    text += "    return 2 if cuda.cupy else 3\n"
+    result = migrate_source(text, options=Options(style="native"))
+    space: dict[str, Any] = {}
+    exec(result.code, space)
+    assert space["f"]() == 2, result.code

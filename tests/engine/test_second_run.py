@@ -251,3 +251,41 @@ def test_a_dtype_of_torch_in_a_file_that_is_half_migrated_stays() -> None:
     assert "y.dtype != th.float16 and y.dtype in (half, th.float32) and" in code
     assert code.count("torch_dtype") == 1  # the other side is not known
     assert "import chainer_compat as compat" in code
+
+
+def test_a_marker_that_stands_once_for_all_its_places_is_heeded_at_each():
+    """The second `L.GRU(4, 4)` has no marker of its own; the file counts as migrated all the same."""
+    text = """
+import chainer
+import numpy as np
+from chainer import Variable, cuda
+
+
+class Own(chainer.Chain):
+    def __init__(self, n):
+        super().__init__(a=chainer.links.Linear(n, n))
+
+    def call(self, h, x):
+        return self.a(h) + x
+
+
+def first(n):
+    return chainer.links.GRU(n, n)
+
+
+def train(own, gpu=None):
+    unit = Own(4).call if own else chainer.links.GRU(4, 4)
+    x = np.zeros((2, 4)).astype(np.float32)
+    if gpu is not None:
+        x = cuda.to_gpu(x, gpu)
+    for _ in range(3):
+        x_v = Variable(x)
+        h = Variable(x)
+        for _ in range(2):
+            h = unit(h, x_v)
+        loss = chainer.functions.sum(h)
+        loss.backward()
+"""
+    first = migrate_source(text, options=Options(style="native"))
+    assert first.code.count("TODO(chainer2torch C2T010)") == 1, first.code
+    assert migrate_source(first.code, options=Options(style="native")).code == first.code

@@ -93,6 +93,20 @@ UNWRAPPED = [
     text'''
     """,
     ),
+    # links that nobody knows
+    (
+        """
+    def extend(links, extra):
+        for link in links:
+            with link.init_scope():
+                link.extra = extra
+    """,
+        """
+    def extend(links, extra):
+        for link in links:
+            link.extra = extra
+    """,
+    ),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import nn
 
-from chainer2torch.native import gradients
+from chainer2torch.native import gradients, late_optimizers
 from chainer2torch.native import optimizers as own
 
 SHAPES = {"a": (3, 4), "b": (5,), "c": (2, 3, 2, 2), "scalar": (), "sometimes": (2, 2), "never": (3,)}
@@ -257,6 +257,21 @@ def test_hooks(case, dtype, tolerance):
         assert found < tolerance, name
 
 
+@pytest.mark.parametrize("hook", [H.WeightDecay(0.3), H.GradientLARS(threshold=0.1, weight_decay=0.1)])
+def test_hooks_of_adamw_see_what_has_not_decayed_yet(hook):
+    options = {"alpha": 0.01, "weight_decay_rate": 0.1}
+
+    def build(params, **given):
+        optimizer = own.AdamW(params, lr=0.01, weight_decay_rate=0.1, **given)
+        if isinstance(hook, H.WeightDecay):
+            gradients.before_step(optimizer, gradients.decay_weights, 0.3)
+        else:
+            gradients.before_step(optimizer, gradients.scale_gradients_by_layer, 0.1, 0.1, 1e-9)
+        return optimizer
+
+    assert run("AdamW", options, build, {}, hooks=[hook], steps=50) < 1e-12
+
+
 def test_clip_grad_norm_differs_by_1e_6_over_the_norm():
     """torch divides by norm + 1e-6: a bounded difference, `close`; the helper where it must be equal."""
     found = run(
@@ -409,3 +424,10 @@ def test_a_model_learns_the_same(name, options, build, native):
         losses.append((float(loss.array), our_loss.item()))
     np.testing.assert_allclose(*np.array(losses).T, rtol=1e-9)
     assert len({loss for loss, _ in losses}) == 60
+
+
+def test_betas_may_be_whole_numbers():
+    """Options of a command line often have 0 for a first beta, which torch.optim refuses."""
+    layer = nn.Linear(2, 2)
+    assert own.Adam(layer.parameters(), betas=(0, 0.9)).param_groups[0]["betas"] == (0.0, 0.9)
+    assert late_optimizers.LateAdam(0.001, 0, 0.9).param_groups[0]["betas"] == (0.0, 0.9)

@@ -55,7 +55,10 @@ LONGER = {
     "RuledAdam": (252, 19),  # Chainer's interface of optimizers, whose rule a class replaces
     "AdamRule": (252, 19),
     "create_communicator": (70, 5),
-    "OptimizersByName": (280, 33),  # all of them: a program chooses one by its name
+    "TorchOptimizersByName": (190, 18),
+    "HooksByName": (60, 9),
+    "LateAdamW": (160, 16),
+    "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
     "Updater": (135, 8),  # a converter, the device that its batches go to, how a loader is read, what is saved of it
     "BatchUpdater": (53, 5),  # devices by number, by name and by None: most programs say one of them
     "StandardBatchUpdater": (106, 10),
@@ -83,6 +86,7 @@ INTERFACES = {
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,
+    "TorchOptimizersByName": 34,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,

@@ -114,6 +114,11 @@ def test_every_helper_can_be_cut(style: str, tmp_path: Path) -> None:
             assert runpy.run_path(str(tmp_path / "chainer_compat.py"))
 
 
+def test_what_is_handed_to_a_library_keeps_what_it_asks_for() -> None:
+    text = compat_file.build(["ParameterStatistics"], style="native", said=frozenset())
+    assert "_NamedByParents.named_parameters" in members(text)
+
+
 def test_the_protocols_are_those_of_the_installed_libraries() -> None:
     # in a process of its own: an optimizer that another test has made has given its class a `step`
     root = Path(__file__).parents[2]

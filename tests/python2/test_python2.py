@@ -245,6 +245,25 @@ def test_imports_beside_the_file_only_in_packages():
         assert "import net\nfrom net import A\n" in found.text
 
 
+def test_a_tuple_among_the_parameters_gets_its_parts_name():
+    text = "def f(self, (z, y), train=1):\n    print z\n\ndef g((z, y)):\n    return z\n"
+    assert convert.convert(text).text == (
+        "def f(self, z_y, train=1):\n    (z, y) = z_y\n    print(z)\n\ndef g(z_y):\n    (z, y) = z_y\n    return z\n"
+    )
+    assert "z_y_" not in convert.convert("z_y = 1\n" + text).text
+
+
+def test_a_file_that_parses_is_python_2_where_it_imports_what_lies_beside_it():
+    package = {"run.py": "print 1\n", "pkg/__init__.py": "import net\nfrom net import *\n", "pkg/net.py": "import os\n"}
+    (name,) = python2.modernised(package, engine.facts).keys() - {"run.py"}
+    found = python2.modernised(package, engine.facts)[name]
+    assert (name, found.text) == ("pkg/__init__.py", "from . import net\nfrom .net import *\n")
+    for others in ({"run.py": "print(1)\n"}, {"pkg/main.py": "if __name__ == '__main__':\n    pass\n"}):
+        assert "pkg/__init__.py" not in python2.modernised({**package, **others}, engine.facts)
+    names = {**package, "pkg/__init__.py": "import net\nx = unicode(1) / 2\n"}
+    assert python2.modernised(names, engine.facts)["pkg/__init__.py"].text.startswith("from . import net\n")
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -45,13 +45,15 @@ def test_it_is_imported_behind_chainer():
 
 
 def test_vision_models_come_without_what_they_would_download(monkeypatch):
-    from chainer.links.model.vision import vgg
+    from chainer.links.model.vision import resnet, vgg
 
     from chainer2torch.native import vision_models
     from chainer2torch.verify.worker import chainer_legacy, torch_models
 
     monkeypatch.setattr(vgg, "_retrieve", vgg._retrieve)
+    monkeypatch.setattr(resnet, "_retrieve", resnet._retrieve)
     chainer_legacy.no_downloads()
+    assert resnet._retrieve(50, "weights.npz", "no.caffemodel", "the model") == "the model"
     assert vgg._retrieve("weights.npz", "no://where", "the model") == "the model"
     monkeypatch.setattr(vision_models, "load_vision_weights", vision_models.load_vision_weights)
     torch_models._no_downloads(vision_models)

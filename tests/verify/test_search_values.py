@@ -90,6 +90,17 @@ def test_films_and_images_of_other_sizes():
     assert quicker[0][0]["x"]["shape"] == [4, 3, 16, 16, 16]
 
 
+def test_images_whose_maps_differ_by_a_square():
+    def sides(side, a, b):
+        image = array("float32", (4, 4, side, side))
+        return [inputs["x"]["shape"][-1] for inputs, _ in search_areas.by_area({"x": image}, {}, a, b)]
+
+    assert sides(32, 4096, 9216)[0] == 48
+    assert sides(32, 512, 512 * 49)[0] == 224
+    assert 88 in sides(64, 1024, 3136)  # 64 * 7 * 7 behind strides of 4 and 2 without padding
+    assert sides(32, 512, 1024) == sides(32, 0, 9) == []
+
+
 def test_no_attempt_takes_all_memory():
     assert search_values.is_too_large([array("float32", (4, 1 << 15, 1 << 15))])
     assert not search_values.is_too_large([[IMAGE], None, 3, array("float32", (3, 3, 512, 512))])

@@ -40,6 +40,8 @@ _TYPES = {
     "any": "bool",
     "all": "bool",
 }
+_HOOK_MODULES = (Ref("chainer.optimizer"), Ref("chainer.optimizer_hooks"))
+_HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "WeightDecay")  # noise asks for more
 
 
 def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
@@ -78,6 +80,10 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interpreter.attribute(first, args[1].value)
+    if name == "getattr" and len(args) == 2 and first == Ref("chainer.optimizers"):
+        return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
+    if name == "getattr" and len(args) == 2 and first in _HOOK_MODULES:
+        return join_all([Ref(f"chainer.optimizer_hooks.{hook}") for hook in _HOOKS])
     if name == "open":
         return UNKNOWN
     return UNKNOWN

@@ -19,7 +19,7 @@ _MODULE_OF_OBJECT = frozenset({"chainer.Link.xp", "chainer.Variable.xp", "chaine
 def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind | None:
     """The results of array modules and of what finds them; None: the row's ``returns`` says it."""
     if name in MODULE_OF:
-        return module_of([k for a in args for k in options(a)])
+        return module_of(args)
     if not name.startswith("xp.") or not isinstance(receiver, Inst):
         return None
     if receiver == EITHER or receiver in _EITHERS_PARTS.values():
@@ -40,7 +40,12 @@ def member_kind(name: str, receiver: Kind) -> Kind | None:
 
 
 def module_of(args: list[Kind]) -> Kind:
-    """The array module of these values: NumPy if all are host arrays, not known if that is not known."""
-    if any(isinstance(k, (Tensor, Batch)) for k in args):
+    """The array module of these values: NumPy if all are host arrays, not known if that is not known.
+
+    So it is of a value that some callers give as a tensor and others as an array of the host.
+    """
+    found = [options(kind) for kind in args]
+    if any(all(isinstance(k, (Tensor, Batch)) for k in kinds) for kinds in found):
         return XP
-    return Ref("numpy") if args and all(isinstance(k, (HostArray, Const, Scalar)) for k in args) else EITHER
+    on_host = all(isinstance(k, (HostArray, Const, Scalar)) for kinds in found for k in kinds)
+    return Ref("numpy") if args and on_host else EITHER

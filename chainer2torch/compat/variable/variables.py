@@ -195,10 +195,13 @@ def unchain(x: torch.Tensor) -> None:
     ``x.detach_()`` alone would end the gradient of ``x``, and freeze a parameter.
 
     Raises:
-        RuntimeError: ``x`` is a view of another tensor.
+        RuntimeError: ``x`` is a view of another tensor, and something that was computed from it keeps it.
     Source: chainer.Variable.unchain.
     """
-    if not x.is_leaf:
+    if x._is_view() and not x.is_leaf:
+        torch.utils.swap_tensors(x, x.detach())  # detach_() refuses a view
+        x.requires_grad_()
+    elif not x.is_leaf:
         x.detach_().requires_grad_()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
@@ -26,6 +27,22 @@ def bound_call(context: Context, call: ast.Call, symbol: str) -> Bound | None:
 def operands_of(context: Context, bound: Bound) -> dict[str, Operand]:
     """The arguments as operands of a template."""
     return {name: context.operand(node) for name, node in bound.given.items()}
+
+
+def handed_on(
+    context: Context, args: Iterable[ast.expr], keywords: Iterable[ast.keyword]
+) -> tuple[list[str], dict[str, Operand]]:
+    """The arguments of a call as they stand, as parts of a template with its operands."""
+    texts: list[str] = []
+    operands: dict[str, Operand] = {}
+    for i, argument in enumerate(args):
+        starred = isinstance(argument, ast.Starred)
+        texts.append(f"*arg{i}" if starred else f"arg{i}")
+        operands[f"arg{i}"] = context.operand(argument.value if isinstance(argument, ast.Starred) else argument)
+    for i, keyword in enumerate(keywords):
+        texts.append(f"{keyword.arg}=value{i}" if keyword.arg else f"**value{i}")
+        operands[f"value{i}"] = context.operand(keyword.value)
+    return texts, operands
 
 
 _EXTEND = frozenset({"name", "trigger", "priority", "call_before_training"})
@@ -60,4 +77,4 @@ def is_dict(context: Context, node: ast.AST) -> bool:
     )
 
 
-__all__ = ["is_dict", "bound_call", "bound_extend", "clear", "operands_of"]
+__all__ = ["is_dict", "bound_call", "bound_extend", "clear", "handed_on", "operands_of"]

@@ -9,7 +9,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS
+from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, classes_of
 
 
 def asked_classes(objects: Objects, use: Use) -> dict[ast.expr, str]:
@@ -34,7 +34,7 @@ def asked_classes(objects: Objects, use: Use) -> dict[ast.expr, str]:
 def possible_classes(objects: Objects, use: Use) -> set[str | ClassInfo]:
     """The classes that an optimizer may have at a place, with what the tests around it say."""
     context = use.context
-    found = {inst.cls for inst in objects.of(context.kind(use.node))}
+    found = {cls for inst in objects.of(context.kind(use.node)) for cls in classes_of(inst.cls)}
     inner: ast.AST = use.node
     for outer in context.source.ancestors(use.node):
         if isinstance(outer, ast.If) and inner is not outer.test and places.is_simple(use.node):

@@ -14,6 +14,7 @@ import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.native.objects import Objects, Use
 
 _METHODS = frozenset(
@@ -27,6 +28,9 @@ _COUNTERS = frozenset({"t", "epoch", "update", "serialize"})
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr"})
 _CONTAINERS = frozenset(
     f"builtins.{name}" for name in ("dict", "list", "tuple", "set", "zip", "enumerate", "len", "print")
+)
+_OF_LAYERS = frozenset(
+    {"W", "b", "gamma", "beta", "avg_mean", "avg_var", "weight", "bias", "running_mean", "running_var"}
 )
 _OPTIMIZER = "opt"  # what stands in the names of optimizers
 
@@ -96,7 +100,27 @@ def _is_asked(module: ModuleInfo, node: ast.Attribute) -> bool:
     if node.attr == "update":  # of a dictionary, a hash, a bar of progress: each gets something
         call = module.source.parents.get(node)
         return isinstance(call, ast.Call) and call.func is node and not call.args and not call.keywords
-    return node.attr in _SETTINGS and not isinstance(node.ctx, ast.Load)
+    return node.attr in _SETTINGS and not isinstance(node.ctx, ast.Load) and not _has_more(module, node)
+
+
+def _has_more(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether a statement beside it reads a member of the same variable that no optimizer has: ``layer.gamma``."""
+    source = module.source
+    suite = source.parents.get(source.statement(node))
+    if not isinstance(node.value, ast.Name) or not isinstance(suite, (ast.FunctionDef, ast.Module)):
+        return False
+    reads = [
+        read
+        for read in source.of(ast.Attribute)
+        if isinstance(read, ast.Attribute)
+        and isinstance(read.ctx, ast.Load)
+        and isinstance(read.value, ast.Name)
+        and read.value.id == node.value.id
+        and source.parents.get(source.statement(read)) is suite
+    ]
+    stores = (name for name in source.of(ast.Name) if isinstance(name, ast.Name) and name.id == node.value.id)
+    bound = any(not isinstance(name.ctx, ast.Load) and name in nodes_of(suite) for name in stores)
+    return not bound and any(read.attr in _OF_LAYERS for read in reads)
 
 
 def _names_something_else(call: ast.Call) -> bool:

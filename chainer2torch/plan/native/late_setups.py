@@ -43,7 +43,26 @@ def _are_apart(one: Use, other: Use) -> bool:
         context, other.node
     ):
         return True
-    return places.are_branches(context, one.node, other.node)
+    return places.are_branches(context, one.node, other.node) or _are_two(one, other)
+
+
+def _are_two(one: Use, other: Use) -> bool:
+    """Whether two ``setup`` of a function are those of two variables, each bound once, by a call of its own."""
+    names = [use.node for use in (one, other) if isinstance(use.node, ast.Name)]
+    return len({name.id for name in names}) == 2 and all(is_made_for(one.context, name) for name in names)
+
+
+def is_made_for(context: Context, variable: ast.Name) -> bool:
+    """Whether a variable is bound once, to what a call gives."""
+    scope = context.scope(variable, variable.id)
+    stores = [
+        name
+        for name in context.source.of(ast.Name)
+        if isinstance(name, ast.Name) and name.id == variable.id and not isinstance(name.ctx, ast.Load)
+    ]
+    bound = [name for name in stores if context.scope(name, name.id) is scope]
+    statement = context.source.parents[bound[0]] if len(bound) == 1 else None
+    return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and len(statement.targets) == 1
 
 
 def _is_in_branch(context: Context, first: ast.stmt, second: ast.stmt) -> bool:
@@ -169,4 +188,4 @@ def _is_only_returned(context: Context, target: ast.expr, function: ast.AST | No
     )
 
 
-__all__ = ["is_late", "runs_once"]
+__all__ = ["is_late", "is_made_for", "runs_once"]

@@ -22,7 +22,7 @@ from chainer2torch.plan.native import places
 from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.late_setups import runs_once
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import CORRECTS, DECAY, FORMS, HOOKS
+from chainer2torch.plan.native.optimizer_forms import CORRECTS, DECAY, FORMS, HOOKS, classes_of
 from chainer2torch.plan.native.optimizer_places import sets_up_again
 from chainer2torch.plan.native.optimizer_settings import setting_node, setting_of
 from chainer2torch.plan.native.optimizers import CONCERN, hook_name, hook_of, steps_together
@@ -64,7 +64,10 @@ def _is_late(objects: Objects, use: Use) -> bool:
     if not has_short_optimizers(context.analysis, context.module) or context.skipped.node(use.node):
         return False
     kinds = [kind for kind in options(context.kind(use.node)) if kind != NONE]
-    known = all(isinstance(kind, Inst) and kind.cls in FORMS and kind.cls not in _LONG_CLASSES for kind in kinds)
+    classes = [cls for kind in kinds if isinstance(kind, Inst) for cls in classes_of(kind.cls)]
+    known = all(isinstance(kind, Inst) for kind in kinds) and all(
+        c in FORMS and c not in _LONG_CLASSES for c in classes
+    )
     return (
         known
         and not _is_wrapped(objects, use)
@@ -104,7 +107,7 @@ def _is_plain(objects: Objects, use: Use) -> bool:
 
 
 def _classes(objects: Objects, use: Use) -> set[object]:
-    return {inst.cls for inst in objects.of(use.context.kind(use.node))}
+    return {cls for inst in objects.of(use.context.kind(use.node)) for cls in classes_of(inst.cls)}
 
 
 # -- hooks ---------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
+from chainer2torch.plan.questions.meeting_iterators import meets_another
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.vendor.compat_file import NATIVE, helper_names
@@ -142,6 +143,8 @@ class _Writer:
         workers = WORKERS[name]
         if workers:
             parts.append(f"num_workers={self._number_of(workers)}")
+        if self.iterator.repeats and meets_another(self.objects.analysis, self.inst.site):
+            parts.append("drop_last=True")
         if not self.iterator.collates:
             parts.append("collate_fn=list")
         elif needs_collation(self.objects, self.inst):

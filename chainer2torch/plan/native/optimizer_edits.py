@@ -11,14 +11,16 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import graph_crossings, heeding, places
+from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
 from chainer2torch.plan.native.hooks import Way, hooks_of
 from chainer2torch.plan.native.late_uses import in_file
 from chainer2torch.plan.native.managers import group_of
+from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
-from chainer2torch.plan.native.optimizer_forms import arguments, spread_arguments
+from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
 from chainer2torch.plan.native.optimizer_places import (
     Place,
@@ -30,7 +32,7 @@ from chainer2torch.plan.native.optimizer_places import (
     placement,
     sets_up_again,
 )
-from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
+from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, set_rate, setting_node, setting_of
 from chainer2torch.plan.native.optimizers import (
     CHANGES,
     CONCERN,
@@ -143,17 +145,24 @@ class _Writer:
         if made.options is not None:
             operands["options"] = context.operand(made.options)
         texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
+        name = made.form.torch
+        if made.form is NAMED:
+            take_table(context, decisions, made.maker, name)
+            name, operands["chosen"] = "chosen", context.operand(made.maker.func)
+            texts, others = handed_on(context, made.maker.args, made.maker.keywords)
+            operands.update(others)
         for hooked in self.hooks:
             if hooked.way is Way.ARGUMENT:
                 texts.append("weight_decay=rate")
                 operands["rate"] = hooked.operands["rate"]
         if made.place is Place.LATER:
-            template = f"functools.partial({', '.join([made.form.torch, *texts])})" if texts else made.form.torch
+            template = f"functools.partial({', '.join([name, *texts])})" if texts else name
         else:
             params = "[{'params': []}]" if made.place is Place.EMPTY else "link.parameters()"
-            template = f"{made.form.torch}({', '.join([params, *texts])})"
-        decisions.use(made.maker.func)
-        decisions.mark(made.maker.func, row, row.name, row.state)
+            template = f"{name}({', '.join([params, *texts])})"
+        if made.form is not NAMED:
+            decisions.use(made.maker.func)
+            decisions.mark(made.maker.func, row, row.name, row.state)
         if made.place in (Place.LATER, Place.EMPTY):
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
             return
@@ -265,6 +274,9 @@ class _Writer:
             if whole is not attribute and (its := row_of_kind(context, use.inst, whole.attr)) is not None:
                 decisions.mark(whole, its, its.name, its.state)
             decisions.replace(whole, setting, {"self": context.operand(use.node)})
+        elif (rate := set_rate(self.objects, use)) is not None:
+            operands = {"self": context.operand(use.node), "value": context.operand(rate.value)}
+            decisions.edit(rate, ReplaceStatement(context.source.start(rate), "native.set_rate(self, value)", operands))
         elif classes := guarded(self.objects, use):
             self._set_where_it_is(use, classes)
         elif (clears := target_clears(use)) is not None:
@@ -389,12 +401,9 @@ class _Writer:
                 name = function.body.id
             operands["body"] = context.operand(function.body)
         else:
-            names = [f"arg{i}" for i in range(len(args))]
-            keywords = [f"{k.arg}=key_{k.arg}" for k in others]
-            value = f"function({', '.join((*names, *keywords))})"
-            operands["function"] = context.operand(function)
-            operands.update(zip(names, map(context.operand, args)))
-            operands.update({f"key_{k.arg}": context.operand(k.value) for k in others})
+            texts, handed = handed_on(context, args, others)
+            value = f"function({', '.join(texts)})"
+            operands.update({"function": context.operand(function), **handed})
         is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
         first = [] if is_there else [f"{name} = {value}"]
         if context.module.path in context.analysis.once(cuts).long:  # it ends where the graph was cut

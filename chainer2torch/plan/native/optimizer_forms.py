@@ -6,8 +6,11 @@ import ast
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from chainer2torch.rules.signature import Bound
+
+_Class = TypeVar("_Class")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +109,21 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     }
 )
 
+# ``getattr(chainer.optimizers, name)(*args)``: its class is Chainer's base of all, its arguments keep Chainer's names
+CHOSEN = "chainer.GradientMethod"
+NAMED = Form("native.TorchOptimizersByName", (), MappingProxyType({}), decays=False, spread=None)
+_NAMED = tuple(name for name in FORMS if not name.endswith(".MSVAG"))
+
+
+def form_of(cls: object) -> Form | None:
+    """The form of a class of Chainer's optimizers, or of one that is chosen by its name."""
+    return NAMED if cls == CHOSEN else FORMS.get(cls) if isinstance(cls, str) else None
+
+
+def classes_of(cls: _Class) -> tuple[_Class | str, ...]:
+    """The classes that an optimizer may have: several, if it is chosen by its name."""
+    return _NAMED if cls == CHOSEN else (cls,)
+
 
 def may_be_empty(form: Form) -> bool:
     """Whether an optimizer may be made before it has parameters: Adagrad begins its sums when it is made."""
@@ -185,14 +203,18 @@ DECAY = "chainer.optimizer_hooks.WeightDecay"
 CORRECTS = frozenset(f"chainer.optimizers.{name}" for name in ("Adam", "AMSGrad", "AdamW"))
 
 __all__ = [
+    "CHOSEN",
     "CORRECTS",
     "DECAY",
     "FORMS",
     "HOOKS",
+    "NAMED",
     "OWN_HOOK",
     "Form",
     "Hook",
     "arguments",
+    "classes_of",
+    "form_of",
     "may_be_empty",
     "spread_arguments",
     "unrefused",

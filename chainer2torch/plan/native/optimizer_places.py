@@ -17,7 +17,7 @@ from chainer2torch.plan.native import places
 from chainer2torch.plan.native.escapes import asks_unknown
 from chainer2torch.plan.native.late_setups import is_late, runs_once
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.native.optimizer_forms import FORMS, Form, may_be_empty, unrefused
+from chainer2torch.plan.native.optimizer_forms import CHOSEN, NAMED, Form, form_of, may_be_empty, unrefused
 from chainer2torch.rules.signature import BindError, Bound
 
 _STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
@@ -75,14 +75,14 @@ def placement(objects: Objects, inst: Inst) -> Placement | str:
 
 def _placement(objects: Objects, inst: Inst) -> Placement | str:
     maker = objects.analysis.makers[inst.site]
-    form = FORMS.get(inst.cls) if isinstance(inst.cls, str) else None
+    form = form_of(inst.cls)
     row = objects.analysis.rules.rows.get(inst.cls) if isinstance(inst.cls, str) else None
     if form is None or row is None or row.signature is None:
         return "an optimizer of the project's own" if form is None else "without a rule"
     spread = [k.value for k in maker.keywords if k.arg is None]
     keywords = maker.keywords if len(spread) != 1 or form.spread is None else [k for k in maker.keywords if k.arg]
     try:
-        bound = row.signature.bind(maker.args, keywords)
+        bound = Bound({}) if form is NAMED else row.signature.bind(maker.args, keywords)
     except BindError as error:
         return str(error)
     hidden = None if keywords is maker.keywords else spread[0]
@@ -113,7 +113,7 @@ def _later(objects: Objects, family: list[Inst], uses: list[Use], place: Place |
     handed = [use for use in objects.unknown_sites() if objects.sees(use.context, uses[0].context)]
     if not any(use.member == "setup" for use in handed) and all(_is_late(objects, other, uses) for other in family):
         return Place.LATER
-    forms = [FORMS.get(other.cls) if isinstance(other.cls, str) else None for other in family]
+    forms = [form_of(other.cls) for other in family]
     if all(_begins_empty(objects, other, form) for other, form in zip(family, forms)):
         return Place.EMPTY
     return place if all(other.site for other in family) else _ELSEWHERE
@@ -172,7 +172,8 @@ def _is_late(objects: Objects, inst: Inst, uses: list[Use]) -> bool:
     maker, own = objects.analysis.makers.get(inst.site), setups_of(objects, inst) if inst.site else []
     same = {use.call for use in own} == {use.call for use in uses}
     alone = all(use.call is not None and is_statement(use.context, use.call) for use in own)
-    return maker is not None and same and alone and is_late(objects, inst, maker, own)
+    by_place = maker is not None and inst.cls == CHOSEN and bool(maker.args)  # behind the parameters
+    return maker is not None and same and alone and not by_place and is_late(objects, inst, maker, own)
 
 
 def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.Call) -> Place | str:
@@ -180,8 +181,12 @@ def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.C
     if maker not in context.source.parents:
         return _ELSEWHERE
     if use.node is maker:
-        form = FORMS[str(inst.cls)]
-        return Place.CHAIN if is_assigned(context, setup) or not form.fills else "set up inside of a larger expression"
+        form = form_of(inst.cls)
+        return (
+            Place.CHAIN
+            if is_assigned(context, setup) or not (form is not None and form.fills)
+            else "set up inside of a larger expression"
+        )
     first, second = context.source.statement(maker), context.source.statement(setup)
     if not isinstance(first, (ast.Assign, ast.Return)) or not places.always_follows(context, first, second):
         return _ELSEWHERE

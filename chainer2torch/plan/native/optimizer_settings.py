@@ -12,7 +12,7 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.class_checks import possible_classes
 from chainer2torch.plan.native.objects import Objects, Use
-from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS
+from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, FORMS, classes_of
 
 _RATE = "self.param_groups[0]['lr']"
 _CORRECTED = "native.corrected_rate(self)"
@@ -31,6 +31,8 @@ def setting_of(objects: Objects, use: Use) -> str | None:
     node = setting_node(use)
     if not isinstance(node, ast.Attribute):
         return None
+    if _is_rate_of_chosen(objects, use, node):
+        return _EITHER if isinstance(node.ctx, ast.Load) else None
     found = {_setting(cls, node.attr) for cls in _classes(objects, use)}
     if not found:  # the program does not come here
         found = {_setting(cls, node.attr) for cls in FORMS} - {None, _CORRECTED}
@@ -41,6 +43,25 @@ def setting_of(objects: Objects, use: Use) -> str | None:
     elif found == {_RATE, _CORRECTED}:
         return _EITHER
     return found.pop() if len(found) == 1 else None
+
+
+def _is_rate_of_chosen(objects: Objects, use: Use, node: ast.Attribute) -> bool:
+    """``optimizer.lr`` of one that is chosen by its name; ``+=`` raises where there is none."""
+    insts = objects.of(use.context.kind(use.node)) if node.attr == "lr" else []
+    plain = not isinstance(use.context.source.parents.get(node), ast.AugAssign)
+    return plain and bool(insts) and all(inst.site and inst.cls == CHOSEN for inst in insts)
+
+
+def set_rate(objects: Objects, use: Use) -> ast.Assign | None:
+    """The statement ``optimizer.lr = x`` of one that is chosen by its name: one without such a setting refuses it."""
+    node = setting_node(use)
+    statement = use.context.source.parents.get(node)
+    if not isinstance(node, ast.Attribute) or not _is_rate_of_chosen(objects, use, node):
+        return None
+    whole = isinstance(statement, ast.Assign) and statement.targets == [node]
+    return (
+        statement if isinstance(statement, ast.Assign) and whole and places.is_alone(use.context, statement) else None
+    )
 
 
 def guarded(objects: Objects, use: Use) -> dict[str, tuple[str, ...]]:
@@ -97,7 +118,8 @@ def _classes_seen_from(objects: Objects, use: Use) -> set[object]:
     """The classes of all optimizers that a file's program makes: one whose site is not known is among them."""
     insts = [uses[0] for uses in objects.uses.values() if uses[0].inst.site]
     own = objects.concern(use.inst)
-    return {u.inst.cls for u in insts if objects.concern(u.inst) is own and objects.sees(use.context, u.context)}
+    seen = [u for u in insts if objects.concern(u.inst) is own and objects.sees(use.context, u.context)]
+    return {cls for u in seen for cls in classes_of(u.inst.cls)}
 
 
 def _fails_without(objects: Objects, use: Use, node: ast.Attribute) -> bool:
@@ -142,4 +164,4 @@ def _is_pure(value: ast.expr) -> bool:
     )
 
 
-__all__ = ["asked_setting", "guarded", "setting_node", "setting_of"]
+__all__ = ["asked_setting", "guarded", "set_rate", "setting_node", "setting_of"]

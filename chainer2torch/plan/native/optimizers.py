@@ -13,10 +13,11 @@ from chainer2torch.plan.native import heeding, places
 from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
 from chainer2torch.plan.native.escapes import may_escape
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
+from chainer2torch.plan.native.named_optimizers import table_of
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.native.optimizer_forms import CORRECTS, FORMS, HOOKS, may_be_empty
+from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, HOOKS, classes_of, form_of, may_be_empty
 from chainer2torch.plan.native.optimizer_places import placement
-from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, setting_node, setting_of
+from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, set_rate, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.rules.signature import BindError
@@ -45,7 +46,9 @@ BY_NAME: Mapping[str, tuple[str, int]] = MappingProxyType(
 
 
 def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
-    if isinstance(inst.cls, str) and context.reference(call.func) is None:
+    if inst.cls == CHOSEN and table_of(context, call) is None:
+        return "its class is chosen at run time"
+    if isinstance(inst.cls, str) and inst.cls != CHOSEN and context.reference(call.func) is None:
         return "its class is chosen at run time"
     if len(objects.of(context.kind(call))) != 1:
         return "its class is one of several"
@@ -63,7 +66,7 @@ def _used(objects: Objects, use: Use) -> str | None:
         understood = saved_by(use) is not None or shifts(use) or named or steps_together(use)
         asked = bool(asked_classes(objects, use)) or asked_setting(objects, use) is not None
         return "" if understood or asked else None
-    if use.inst.site and use.inst.cls not in possible_classes(objects, use):
+    if use.inst.site and possible_classes(objects, use).isdisjoint(classes_of(use.inst.cls)):
         return ""  # the program asks for another class in front of it
     if use.member == "serialize":
         return ""  # its row has a helper for optimizers of every form
@@ -74,7 +77,7 @@ def _used(objects: Objects, use: Use) -> str | None:
     attribute = setting_node(use)
     assert isinstance(attribute, ast.Attribute)
     place = setting_of(objects, use)
-    if place is None and guarded(objects, use):
+    if place is None and (set_rate(objects, use) is not None or guarded(objects, use)):
         return ""
     if place is not None:
         is_whole = place.startswith("self.") and place.endswith("']")
@@ -103,8 +106,9 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         alone = places.is_alone(context, context.source.statement(call))
         if loss_given(call) is None:
             return "an update that is not understood"
-        starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-        whole = not call.args and not call.keywords or alone and not starred
+        hidden = any(isinstance(a, ast.Starred) for a in call.args[:1])  # the function of the loss
+        hidden = hidden or not call.args and any(k.arg is None for k in call.keywords)
+        whole = not call.args and not call.keywords or alone and not hidden
         return "" if whole else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
         known = hook_of(context, call) is not None or is_own_hook(context, call)
@@ -124,7 +128,7 @@ def _is_set_up_anywhere(objects: Objects, use: Use, call: ast.Call) -> bool:
     """Whether any of a program's optimizers may get the parameters of a model that ``setup`` is called with."""
     uses = [u for uses in objects.uses.values() for u in uses if objects.concern(u.inst) is CONCERN]
     uses = [u for u in uses if objects.sees(use.context, u.context)]
-    forms = [FORMS.get(u.inst.cls) if isinstance(u.inst.cls, str) else None for u in uses]
+    forms = [form_of(u.inst.cls) for u in uses]
     simple = all(form is not None and may_be_empty(form) and not form.fills for form in forms)
     whole = len(call.args) + len(call.keywords) == 1 and not any(isinstance(a, ast.Starred) for a in call.args)
     return simple and whole and not any(u.member == "add_hook" for u in uses)
@@ -183,7 +187,11 @@ def _may_name_rate(objects: Objects, use: Use) -> bool:
     name = call.args[1]
     other = isinstance(name, ast.Constant) and name.value != "lr"
     reads = isinstance(call.func, ast.Name) and call.func.id == "getattr"
-    return reads and not other and any(i.cls in CORRECTS for i in objects.of(use.context.kind(use.node)))
+    return (
+        reads
+        and not other
+        and any(CORRECTS.intersection(classes_of(i.cls)) for i in objects.of(use.context.kind(use.node)))
+    )
 
 
 def steps_together(use: Use) -> bool:

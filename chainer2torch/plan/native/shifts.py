@@ -22,6 +22,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.calls import bound_call, bound_extend
+from chainer2torch.plan.native.late_setups import is_made_for
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS
 from chainer2torch.plan.native.optimizer_settings import setting_node
@@ -41,6 +42,8 @@ _LINEAR = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t: numpy.interp(t, TIMES, 
 _SCHEDULERS: Mapping[str, str] = MappingProxyType(
     {"ExponentialShift": f"{_LR}ExponentialLR(OPTIMIZER, RATE)", "LinearShift": _LINEAR}
 )
+_FIRST = "first=OPTIMIZER.param_groups[0]['lr']"
+_UNTIL = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t, {_FIRST}: BOUND(RATE ** t, TARGET / first))"
 _ONE_OF_SEVERAL = f"{_LR}LambdaLR(OPTIMIZER, lambda t: RATE ** t)"  # each begins from the first rate, as in Chainer
 
 
@@ -66,14 +69,14 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     """The scheduler in the place of what ``trainer.extend`` gets; or why it is none."""
     context, call = use.context, use.call
     given = bound_extend(call) if call is not None else None
-    extension = given["extension"] if given is not None else None
-    if call is None or given is None or not isinstance(extension, ast.Call):
+    extension = _made(context, given["extension"]) if given is not None else None
+    if call is None or given is None or extension is None:
         return "arguments of `extend`"
     name = _name(context, extension)
     bound = bound_call(context, extension, _EXTENSIONS + name)
     if name not in _SCHEDULERS or bound is None or bound.extra_args or bound.extra_keywords:
         return f"arguments of {name or 'an extension'}"
-    if "target" in bound.given:
+    if "target" in bound.given and _bound_by(bound) is None:
         return f"`target` of {name}"
     if not has_short_optimizers(context.analysis, context.module) or _averages(objects, context):
         return "the optimizers are no ones of torch.optim"
@@ -91,13 +94,16 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
         if not all(_is_pair(bound.given[key]) for key in ("value_range", "time_range")):
             return f"arguments of {name}"
         first = _parts(bound.given["value_range"])[0]
-    others = _others(objects, use, extension, found)
+    others = _others(objects, use, extension, found, bound.given.get("optimizer"))
+    if others and "target" in bound.given:
+        return "one shift among several"
     if others and any(_has_first(objects.context_of(other), other) for other in (extension, *others)):
         return "one shift among several"
     if first is not None and _has_rate(objects, use, found, first, attr):
         first = None
-    statement = context.source.parents[call]
-    if first is not None and not (isinstance(statement, ast.Expr) and places.is_alone(context, statement)):
+    statement = context.source.parents[extension if _is_assigned(context, extension) else call]
+    whole = isinstance(statement, (ast.Expr, ast.Assign)) and places.is_alone(context, statement)
+    if first is not None and not whole:
         return "a first rate, in a line with other statements"
     return Shift(name, extension, bound, _operand(objects, use, bound), first, bool(others), "trigger" in given)
 
@@ -111,6 +117,8 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
     assert call is not None
     row = context.rules.rows[_EXTENSIONS + shift.name]
     scheduler = _ONE_OF_SEVERAL if shift.several else _SCHEDULERS[shift.name]
+    if "target" in bound.given:
+        scheduler = _UNTIL.replace("BOUND", _bound_by(bound) or "")
     template = (_SCHEDULED if shift.has_trigger else _EVERY_TIME).replace("SCHEDULER", scheduler)
     operands = {"OPTIMIZER": shift.optimizer}
     if shift.name == "LinearShift":
@@ -118,17 +126,52 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
         operands |= {"VALUES": context.operand(bound.given["value_range"])}
         operands |= {"FIRST": Operand(code=context.source.segment(_parts(bound.given["value_range"])[0]))}
     else:
-        operands |= {"RATE": context.operand(bound.given["rate"])}
+        operands |= {key.upper(): context.operand(bound.given[key]) for key in ("rate", "target") if key in bound.given}
     decisions.edit(shift.call, Replace(context.source.span(shift.call), template, operands))
     decisions.use(shift.call.func)
     decisions.mark(shift.call.func, row, row.name, "exact")
     if shift.first is not None:
-        statement = context.source.parents[call]
-        lines = "OPTIMIZER.param_groups[0]['lr'] = FIRST\nEXTEND"
-        first = {"OPTIMIZER": shift.optimizer, "EXTEND": context.operand(call)}
+        assigned = _is_assigned(context, shift.call)
+        statement = context.source.parents[shift.call if assigned else call]
+        lines = f"OPTIMIZER.param_groups[0]['lr'] = FIRST\n{'NAME = MADE' if assigned else 'MADE'}"
+        first = {"OPTIMIZER": shift.optimizer, "MADE": context.operand(shift.call if assigned else call)}
+        first |= {"NAME": Operand(code=ast.unparse(statement.targets[0]))} if isinstance(statement, ast.Assign) else {}
         first |= {"FIRST": Operand(code=context.source.segment(shift.first))}
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), lines, first))
     return True
+
+
+def _made(context: Context, node: ast.expr) -> ast.Call | None:
+    """The call that makes what ``extend`` gets: itself, or of a variable that is bound once in front and used once."""
+    if not isinstance(node, ast.Name):
+        return node if isinstance(node, ast.Call) else None
+    scope = context.scope(node, node.id)
+    same = [n for n in context.source.of(ast.Name) if isinstance(n, ast.Name) and n.id == node.id]
+    stores = [n for n in same if n is not node and context.scope(n, n.id) is scope]
+    statement = context.source.parents[stores[0]] if len(stores) == 1 else None
+    if (
+        not isinstance(statement, ast.Assign)
+        or len(statement.targets) != 1
+        or not isinstance(statement.value, ast.Call)
+    ):
+        return None
+    extend = context.source.statement(node)
+    beside = context.source.parents[statement] is context.source.parents[extend]
+    return statement.value if beside and context.source.start(statement) < context.source.start(extend) else None
+
+
+def _is_assigned(context: Context, call: ast.Call) -> bool:
+    return isinstance(context.source.parents[call], ast.Assign)
+
+
+def _bound_by(bound: Bound) -> str | None:
+    """Python's function that holds an exponential shift at its target; None: that is not known."""
+    rate, target = bound.given.get("rate"), bound.given["target"]
+    if not isinstance(rate, ast.Constant) or not isinstance(rate.value, (int, float)) or rate.value <= 0:
+        return None
+    if not isinstance(target, ast.Constant) or not isinstance(target.value, (int, float)) or target.value <= 0:
+        return None
+    return "min" if rate.value > 1 else "max"
 
 
 def _name(context: Context, call: ast.Call) -> str:
@@ -223,24 +266,34 @@ def _is_changed(objects: Objects, use: Use, attr: str) -> bool:
     )
 
 
-def _others(objects: Objects, use: Use, extension: ast.Call, found: list[Kind]) -> list[ast.Call]:
+def _others(objects: Objects, use: Use, extension: ast.Call, found: list[Kind], own: ast.expr | None) -> list[ast.Call]:
     """The other shifts that an optimizer may have in the same run, and this one where it stands in a loop."""
     context, sites = use.context, {kind.site for kind in found if isinstance(kind, Inst)}
     again = context.source.enclosing(use.node, ast.For, ast.While) is not None
     others = [extension] if again else []
-    given = {(bound_extend(call) or {}).get("extension"): u for u in _extends(objects) if (call := u.call)}
+    given: dict[ast.Call | None, Use] = {}
+    for other in _extends(objects):
+        node = (bound_extend(other.call) or {}).get("extension") if other.call is not None else None
+        given[_made(other.context, node) if node is not None else None] = other
     for module in objects.analysis.project.modules.values():
         inner = objects.context(module)
         for call in module.source.of(ast.Call) if objects.sees(context, inner) else ():
             assert isinstance(call, ast.Call)
             if call is extension or not _name(inner, call).endswith("Shift"):
                 continue
-            other, bound = given.get(call), bound_call(inner, call, _EXTENSIONS + _name(inner, call))
-            its = _optimizers(objects, other, bound) if other is not None and bound is not None else []
+            its_use, bound = given.get(call), bound_call(inner, call, _EXTENSIONS + _name(inner, call))
+            its = _optimizers(objects, its_use, bound) if its_use is not None and bound is not None else []
             apart = inner is context and places.are_branches(context, use.node, call)
+            apart = apart or inner is context and bound is not None and _are_two(context, own, bound)
             if not apart and (not its or not sites.isdisjoint(kind.site for kind in its if isinstance(kind, Inst))):
                 others.append(call)
     return others
+
+
+def _are_two(context: Context, own: ast.expr | None, other: Bound) -> bool:
+    """Whether two shifts get two variables, each of which a call of its own has made."""
+    names = [node for node in (own, other.given.get("optimizer")) if isinstance(node, ast.Name)]
+    return len({name.id for name in names}) == 2 and all(is_made_for(context, name) for name in names)
 
 
 def _extends(objects: Objects) -> Iterator[Use]:

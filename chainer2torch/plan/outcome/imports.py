@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import RemoveImport, Replace, StatementEdit
+from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.left_imports import (
     device_guards,
@@ -51,9 +51,12 @@ class Imports:
 
     def edits(self) -> Iterator[StatementEdit | Replace]:
         """The edits of import statements."""
+        guards = tuple(device_guards(self.context, self.removals))
+        raising = {edit.start for edit in guards if isinstance(edit, ReplaceStatement)}
         for statement, aliases in self.removals.items():
-            yield RemoveImport(self.context.source.start(statement), aliases)
+            if (start := self.context.source.start(statement)) not in raising:
+                yield RemoveImport(start, aliases)
         yield from self.empty
         yield from left_imports(self.context, self.removals, self.needed, self.at_top)
         yield from wider_guards(self.context, self.removals)
-        yield from device_guards(self.context, self.removals)
+        yield from guards

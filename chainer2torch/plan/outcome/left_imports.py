@@ -19,11 +19,11 @@ from collections.abc import Collection, Iterator
 from chainer2torch.analysis.kinds import UNKNOWN, Ref, options
 from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace
+from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.unused_imports import Removals
 from chainer2torch.plan.questions.at_import import runs_at_import
-from chainer2torch.plan.questions.cupy_guards import chosen_module, cupy_guard
+from chainer2torch.plan.questions.cupy_guards import catches_absence, chosen_module, cupy_guard, is_cupy
 
 _ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
 _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
@@ -190,29 +190,55 @@ def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
             yield Remove(context.source.start(block))
 
 
-def device_guards(context: Context, removals: Removals) -> Iterator[IntoIf]:
-    """``try: import cupy; xp = cupy`` with NumPy in the handler: when the import goes nothing can fail any more, and
-    what the ``try`` found out, whether there is a GPU, is asked of PyTorch."""
+def device_guards(context: Context, removals: Removals) -> Iterator[IntoIf | ReplaceStatement]:
+    """``try: import cupy`` with another way where CuPy is missing: when the import goes nothing can fail any more, and
+    what the ``try`` found out, whether there is a GPU, is asked of PyTorch.
+
+    Where the rest of the ``try`` can fail, too, it stays, and raises what the import did.
+    """
+    whole = set()
     for block in context.source.of(ast.Try):
         if cupy_guard(block) is None:
             continue
         imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
-        if len(imports) < len(block.body) and all(len(removals.get(s, ())) == len(s.names) for s in imports):
-            yield IntoIf(context.source.start(block), "torch.cuda.is_available()")
+        if all(len(removals.get(s, ())) == len(s.names) for s in imports):
+            whole.add(block)
+            bound = {_bound(alias) for statement in imports for alias in statement.names}
+            if len(imports) < len(block.body) or not _does_nothing(block.handlers[0], bound):
+                yield IntoIf(context.source.start(block), "torch.cuda.is_available()")
+    seen: set[ast.Try] = set()
+    for statement in removals:
+        found = _failing(context, statement) if len(removals[statement]) == len(statement.names) else None
+        if found is not None and found not in whole and found not in seen:
+            seen.add(found)
+            code = "if not torch.cuda.is_available():\n    raise ImportError('no GPU')"
+            yield ReplaceStatement(context.source.start(statement), code, {})
+
+
+def _failing(context: Context, statement: ast.stmt) -> ast.Try | None:
+    """The ``try`` around an import of CuPy that goes on in another way where CuPy is missing, if it is seen to."""
+    if not is_cupy(statement):
+        return None
+    inner: ast.AST = statement
+    for node in context.source.ancestors(statement):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return None
+        if isinstance(node, ast.Try) and inner in node.body:
+            bound = {_bound(alias) for alias in getattr(statement, "names", ())}
+            idle = node.body == [statement] and all(_does_nothing(handler, bound) for handler in node.handlers)
+            return node if not idle and any(catches_absence(handler.type) for handler in node.handlers) else None
+        inner = node
+    return None
 
 
 def _does_nothing(handler: ast.ExceptHandler, bound: Collection[str]) -> bool:
     """Whether a handler does nothing but give constants to the names that the imports bind."""
-    return (
-        isinstance(handler.type, ast.Name)
-        and handler.type.id in _ABSENT
-        and all(
-            isinstance(s, ast.Pass)
-            or isinstance(s, ast.Assign)
-            and (isinstance(s.value, ast.Constant) or _is_short_form(s.value))
-            and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
-            for s in handler.body
-        )
+    return (handler.type is None or isinstance(handler.type, ast.Name) and handler.type.id in _ABSENT) and all(
+        isinstance(s, ast.Pass)
+        or isinstance(s, ast.Assign)
+        and (isinstance(s.value, ast.Constant) or _is_short_form(s.value))
+        and all(isinstance(t, ast.Name) and t.id in bound for t in s.targets)
+        for s in handler.body
     )
 
 

@@ -19,11 +19,11 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
     """Gives an array the dtype of the expression that it meets. Whether the whole operation is written anew."""
     dtype = variable.dtype if isinstance(variable, Tensor) else None
     if dtype in _FLOATING:
-        wrap(context, decisions, array, f"torch.as_tensor(value, dtype=torch.{dtype})")
+        wrap(context, decisions, array, tensor_of(context, array, dtype))
         return False
     name, sign = _free_name(context, node), _SIGNS.get(type(node.op))
     if name is None or sign is None and array is node.left:
-        wrap(context, decisions, array, "torch.as_tensor(value, dtype=torch.get_default_dtype())")
+        wrap(context, decisions, array, tensor_of(context, array, "get_default_dtype()"))
         decisions.mark(node, None, "numpy.ndarray", "review", _NOT_SEEN, "C2T320")
         return False
     tensor = tensor_of(context, array)

@@ -54,6 +54,9 @@ _NO_ARRAYS = frozenset(
         "slices",
     }
 )
+# functions that make an array of the device of one of the host
+_SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
+_TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -80,6 +83,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
     """The template that makes a tensor of an argument of a function or link; None: it is one, or nothing is known."""
     kind = context.analysis.kind(argument)
     if kind == UNKNOWN:
+        if is_sent_by_choice(context, argument):
+            return "torch.as_tensor(value)"
         return "compat.from_host(value)" if comes_from_host(context, argument) else None
     if kind == entering(kind, layer):
         return None
@@ -151,13 +156,16 @@ def takes_variables(context: Context, callee: Kind) -> bool:
             and isinstance(callee.receiver, Inst)
             and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
         )
-    return all(
+    kinds = options(callee)
+    chainers = [
         isinstance(k, Ref)
         and k.name.startswith("chainer.functions.")
         or isinstance(k, Inst)
         and context.analysis.is_link(k)
-        for k in options(callee)
-    )
+        for k in kinds
+    ]
+    # one of several functions, which are handed the same
+    return any(chainers) and all(of or isinstance(k, Func) for of, k in zip(chainers, kinds))
 
 
 def is_initializer(context: Context, callee: Kind) -> bool:
@@ -172,9 +180,10 @@ def filled_in_place(context: Context, decisions: Decisions, array: ast.expr) -> 
         wrap(context, decisions, array, "torch.as_tensor(value)")
 
 
-def tensor_of(context: Context, node: ast.expr) -> str:
+def tensor_of(context: Context, node: ast.expr, dtype: str = "") -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
-    return "torch.as_tensor(value.copy())" if runs_backwards(context, node) else "torch.as_tensor(value)"
+    value = "value.copy()" if runs_backwards(context, node) else "value"
+    return f"torch.as_tensor({value}, dtype=torch.{dtype})" if dtype else f"torch.as_tensor({value})"
 
 
 def tensors_of(context: Context, node: ast.expr) -> str:
@@ -225,6 +234,44 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
 
 
+def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
+    """Whether a value is an array in any case: ``if gpu >= 0: x = cuda.to_gpu(x)`` stands before it."""
+    if not isinstance(node, ast.Name) or context.migrated:
+        return False
+    around = set(context.source.ancestors(node))
+    for value in _assigned(context, node, None):
+        given = value.args[0] if isinstance(value, ast.Call) and value.args else None
+        if not isinstance(given, ast.Name) or given.id != node.id or value.lineno > node.lineno:
+            continue
+        choice = context.source.enclosing(value, ast.If)
+        assert isinstance(value, ast.Call)
+        if context.analysis.kind(value.func) in _TO_GPU and choice is not None and choice not in around:
+            return True
+    return False
+
+
+def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an array of the device was made of one of the host whose dtype nobody knows, so it may be float64.
+
+    ``xp.asarray(weights)``, ``cuda.to_gpu(weights)``, what has such a name, and what is computed from it.
+    """
+    if isinstance(node, ast.BinOp):
+        return is_sent(context, node.left, depth) or is_sent(context, node.right, depth)
+    if isinstance(node, (ast.Subscript, ast.UnaryOp)):
+        return is_sent(context, node.value if isinstance(node, ast.Subscript) else node.operand, depth)
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        told = len(node.args) > 1 or any(k.arg == "dtype" for k in node.keywords)
+        kinds = options(context.analysis.kind(node.args[0])) if node.args else ()
+        return (
+            name in _SENDING
+            and (not told or name == "to_gpu")
+            and any(k == UNKNOWN or getattr(k, "dtype", "") in (None, "float64") for k in kinds)
+        )
+    made = _assigned_to_self(context, node) if isinstance(node, ast.Attribute) else _assigned(context, node, None)
+    return depth < _DEPTH and any(is_sent(context, value, depth + 1) for value in made)
+
+
 def _is_unknown(context: Context, node: ast.expr) -> bool:
     return context.imports_chainer and not context.migrated and context.analysis.kind(node) == UNKNOWN
 
@@ -266,11 +313,7 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         callee = context.analysis.kind(node.func)
         if isinstance(callee, Func):
             inner = callee.info.node
-            return any(
-                runs_backwards(context, n.value, depth + 1, inner)
-                for n in nodes_of(inner)
-                if isinstance(n, ast.Return) and n.value is not None
-            )
+            return any(runs_backwards(context, value, depth + 1, inner) for value in _returned(inner))
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
             seen = node.args[0] if isinstance(callee, Ref) and node.args else node.func.value
             return runs_backwards(context, seen, depth, function)
@@ -278,7 +321,47 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         return isinstance(callee, Ref) and callee.name in _REVERSING and whole
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return runs_backwards(context, node.value, depth, function)
-    return any(runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function))
+    return any(
+        runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function)
+    ) or any(runs_backwards(context, value, depth + 1, where) for value, where in _unpacked(context, node, function))
+
+
+def _returned(function: ast.AST) -> list[ast.expr]:
+    return [n.value for n in nodes_of(function) if isinstance(n, ast.Return) and n.value is not None]
+
+
+def _unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
+    """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one."""
+    if not isinstance(node, ast.Name):
+        return []
+    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    found: list[tuple[ast.expr, ast.AST | None]] = []
+    for at, count, made in context.ask(_unpackings, function or context.source.tree).get(node.id, []):
+        callee = context.analysis.kind(made.func) if isinstance(made, ast.Call) else None
+        inner = callee.info.node if isinstance(callee, Func) else None
+        values = [made] if inner is None else _returned(inner)
+        shown = [v for v in values if isinstance(v, (ast.Tuple, ast.List)) and len(v.elts) == count]
+        found += [(value.elts[at], inner or function) for value in shown]
+    return found
+
+
+def _unpackings(context: Context, scope: ast.AST) -> dict[str, list[tuple[int, int, ast.expr]]]:
+    """By name: which part of a tuple, of how many parts, a function gives it, or the module outside of functions."""
+    found: dict[str, list[tuple[int, int, ast.expr]]] = {}
+    for statement in _statements(context, scope):
+        for target in statement.targets:
+            items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+            for at, item in enumerate(items):
+                if isinstance(item, ast.Name):
+                    found.setdefault(item.id, []).append((at, len(items), statement.value))
+    return found
+
+
+def _statements(context: Context, scope: ast.AST) -> list[Any]:
+    """The assignments of a function, or outside of functions."""
+    if isinstance(scope, ast.Module):
+        return [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
+    return [n for n in nodes_of(scope) if isinstance(n, ast.Assign)]
 
 
 def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:
@@ -291,13 +374,8 @@ def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> lis
 
 def _assignments(context: Context, scope: ast.AST) -> dict[str, list[ast.expr]]:
     """What is assigned to each name in a function, or outside of functions."""
-    nodes: list[Any] = (
-        [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
-        if isinstance(scope, ast.Module)
-        else [n for n in nodes_of(scope) if isinstance(n, ast.Assign)]
-    )
     found: dict[str, list[ast.expr]] = {}
-    for node in nodes:
+    for node in _statements(context, scope):
         for name in {t.id for t in node.targets if isinstance(t, ast.Name)}:
             found.setdefault(name, []).append(node.value)
     return found

@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.host_arrays import runs_backwards
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
@@ -28,6 +29,8 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     kinds = options(context.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
+    if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
+        _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
     if reverses and kinds == (UNKNOWN,) and (_in_a_link(context, node) or held and context.imports_chainer):
         operands = {"x": context.operand(node.value)}
@@ -67,6 +70,13 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def _backward_arrays(context: Context, decisions: Decisions, parts: Sequence[ast.expr]) -> None:
+    """``h[order[::-1]]``: as an index, too, PyTorch takes no array that runs backwards."""
+    for part in parts:
+        if all(isinstance(k, HostArray) for k in options(context.kind(part))) and runs_backwards(context, part):
+            wrap(context, decisions, part, "value.copy()")
 
 
 def get_item(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:

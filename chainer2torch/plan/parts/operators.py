@@ -21,7 +21,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
-from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
 from chainer2torch.plan.questions.augmented_assignments import (
     HELPERS,
     is_used_as_variable,
@@ -125,7 +125,10 @@ def _keep_dtype(
     """A Variable keeps its dtype beside an array of float64, where torch would take the wider one."""
     if not _is_variable(variable):
         return
-    if not all(isinstance(k, Tensor) and k.array and k.dtype == "float64" for k in options(array)):
+    kinds = options(array)
+    if not all(isinstance(k, Tensor) and k.array and k.dtype in (None, "floating", "float64") for k in kinds):
+        return
+    if any(isinstance(k, Tensor) and k.dtype is None for k in kinds) and not is_sent(context, other):
         return
     if isinstance(own, (ast.Name, ast.Attribute)):
         decisions.wrap(other, "value.to(variable)", {"variable": context.operand(own)})

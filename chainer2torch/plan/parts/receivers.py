@@ -9,11 +9,14 @@ from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Inst, Kind, R
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
+from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
+from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.receivers import among_tensors, seen_before
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
@@ -33,6 +36,7 @@ DISTINCTIVE = frozenset(
         "enable_update",
         "from_chx",
         "grad_var",
+        "init_scope",
         "namedlinks",
         "namedparams",
         "register_persistent",
@@ -101,7 +105,10 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
             decisions.mark(node, row, row.name, row.state, row.note)
             return
         if isinstance(parent, ast.Call) and called:
-            emit_call(context, decisions, parent, row, node, receiver=node.value)
+            if row.function is not None:
+                init_scope(context, decisions, node, row)
+            else:
+                emit_call(context, decisions, parent, row, node, receiver=node.value)
             return
     decisions.mark(
         node,
@@ -146,7 +153,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         return  # the same in both
     if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(context, node.value):
         return
-    held = is_held_array(context, node.value)
+    held = is_held_array(context, node.value) or node.attr == "get" and _was_held(context, node.value)
     if context.analysis.kind(node.value) == UNKNOWN and (
         held or node.attr in _OTHER_MEANING and among_tensors(context, call)
     ):
@@ -169,6 +176,25 @@ def is_held_array(context: Context, node: ast.expr) -> bool:
         isinstance(n, ast.Return) and isinstance(n.value, ast.Attribute) and is_held_array(context, n.value)
         for n in nodes_of(callee.info.node)
     )
+
+
+def _was_held(context: Context, node: ast.expr) -> bool:
+    """Whether a name of a function was given nothing but what Variables hold: ``q = model(s).data``."""
+    scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if not isinstance(node, ast.Name) or scope is None:
+        return False
+    stores = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and not _is_read(n)]
+    assigned = [context.source.parents.get(store) for store in stores]
+    return bool(stores) and all(
+        isinstance(parent, ast.Assign)
+        and isinstance(parent.value, ast.Attribute)
+        and is_held_array(context, parent.value)
+        for parent in assigned
+    )
+
+
+def _is_read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)
 
 
 def _is_host(context: Context, node: ast.expr) -> bool:
@@ -269,13 +295,19 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
     call = context.source.parents.get(node)
     if not isinstance(call, ast.Call) or _OF_TORCH & {k.arg for k in call.keywords}:
         return
-    if (
-        call.func is node
-        and context.analysis.kind(node.value) == UNKNOWN
-        and context.imports_chainer
-        and (graph_use(context, call) != GraphUse() or _OF_BACKWARD & {k.arg for k in call.keywords})
-    ):
+    if call.func is not node or context.analysis.kind(node.value) != UNKNOWN or not context.imports_chainer:
+        return
+    if seeds(context, call) or graph_use(context, call) != GraphUse() or _OF_BACKWARD & {k.arg for k in call.keywords}:
         emit_call(context, decisions, call, context.rules.rows["?.backward"], node, receiver=node.value)
+    for statement in begun_by(context, call):
+        target = statement.targets[0]
+        if not isinstance(target, ast.Attribute) or context.analysis.kind(target.value) != UNKNOWN:
+            continue
+        operands = {"y": context.operand(target.value), "value": context.operand(statement.value)}
+        start = context.source.start(statement)
+        decisions.edit(statement, ReplaceStatement(start, "compat.set_grad(y, value)", operands))
+        row = context.rules.rows["chainer.Variable.grad"]
+        decisions.mark(target, row, row.name, row.state)
 
 
 def _may_be_array(kind: Kind) -> bool:

@@ -70,21 +70,23 @@ def _compare(context: Context, decisions: Decisions, node: ast.Compare) -> None:
 
 
 def _ask(context: Context, decisions: Decisions, test: ast.expr) -> None:
-    """``if cupy:`` behind ``try: import cupy`` / ``except ImportError: cupy = None`` asks whether there is a GPU."""
+    """``if cupy:`` behind ``try: import cupy`` / ``except ImportError: cupy = None`` asks whether there is a GPU.
+
+    Chainer's own ``cuda.cupy`` is an object where CuPy is missing, too: the answer is always yes.
+    """
     if isinstance(test, ast.BoolOp):
         for part in test.values:
             _ask(context, decisions, part)
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         _ask(context, decisions, test.operand)
-    else:
+    elif context.choices.style == "native":
         kind = context.analysis.kind(test)
         modules = [k for k in options(kind) if k != NONE]
-        if (
-            context.choices.style == "native"
-            and modules
-            and all(isinstance(k, Ref) and k.name in CUPY for k in modules)
-        ):
-            decisions.replace(test, "torch.cuda.is_available()", {})
+        if not modules or not all(isinstance(k, Ref) and k.name in CUPY for k in modules):
+            return
+        imported = _is_imported(context, test)
+        if imported or len(modules) == len(options(kind)):
+            decisions.replace(test, "torch.cuda.is_available()" if imported else "True", {})
             assert isinstance(modules[0], Ref)
             _consume(context, decisions, test, modules[0])
 

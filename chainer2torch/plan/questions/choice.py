@@ -17,6 +17,7 @@ from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.device_specs import moves_by_number
+from chainer2torch.plan.questions.meeting_iterators import leaving_out_short_batches
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -24,9 +25,11 @@ from chainer2torch.plan.questions.plain_arrays import plain_arrays
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
+from chainer2torch.plan.questions.unrecorded import unrecorded
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
@@ -83,6 +86,8 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         context.is_instance,
         input_kind(context, call),
         graph=lambda: graph_use(context, call),
+        unrecorded=lambda: unrecorded(context, call) is not None,
+        seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
         may_be_none=lambda node: may_be_none(context, node),
@@ -105,6 +110,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
     scaled = scaled_by_version(context.choices.chainer_minor, reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
     text = _on_numpy(text) if context.choices.style == "native" else text
+    text = leaving_out_short_batches(context.analysis, context.analysis.site(call), text)
     plain, difference = plain_arrays(context, text, question) if on_device else (text, "")
     template, values = first_values(context, call, plain, reading.bound.given)
     return Choice(reading, question, template, case.difference or difference, undecided, values, scaled.settled)

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.context import Context
 
-_ABSENT = frozenset({"ImportError", "ModuleNotFoundError", "Exception"})
+_ABSENT = frozenset({"BaseException", "Exception", "ImportError", "ModuleNotFoundError"})
 
 
 def cupy_guard(block: ast.Try) -> ast.ExceptHandler | None:
@@ -15,12 +15,12 @@ def cupy_guard(block: ast.Try) -> ast.ExceptHandler | None:
     if block.orelse or block.finalbody or len(block.handlers) != 1:
         return None
     imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
-    if not imports or not all(_is_cupy(s) for s in imports):
+    if not imports or not all(is_cupy(s) for s in imports):
         return None
     if not all(isinstance(s, (ast.Assign, ast.Import, ast.ImportFrom)) and not _calls(s) for s in block.body):
         return None
     handler = block.handlers[0]
-    return handler if handler.name is None and _catches(handler.type) else None
+    return handler if handler.name is None and _catches_nothing_else(handler.type) else None
 
 
 def chosen_module(context: Context, block: ast.Try) -> tuple[ast.Import, ast.Import, str] | None:
@@ -44,7 +44,7 @@ def chosen_module(context: Context, block: ast.Try) -> tuple[ast.Import, ast.Imp
     return (cupy, numpy, name) if all(context.analysis.kind(n) == XP for n in used) else None
 
 
-def _is_cupy(statement: ast.stmt) -> bool:
+def is_cupy(statement: ast.stmt) -> bool:
     """Whether an import names CuPy and nothing else."""
     if isinstance(statement, ast.ImportFrom):
         return not statement.level and (statement.module or "").split(".")[0] == "cupy"
@@ -55,6 +55,14 @@ def _calls(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Call) for node in ast.walk(statement))
 
 
-def _catches(caught: ast.expr | None) -> bool:
-    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
-    return all(name is None or isinstance(name, ast.Name) and name.id in _ABSENT for name in names)
+def catches_absence(caught: ast.expr | None) -> bool:
+    """Whether a handler takes the error that a missing module raises."""
+    return any(name is None or isinstance(name, ast.Name) and name.id in _ABSENT for name in _names(caught))
+
+
+def _catches_nothing_else(caught: ast.expr | None) -> bool:
+    return all(name is None or isinstance(name, ast.Name) and name.id in _ABSENT for name in _names(caught))
+
+
+def _names(caught: ast.expr | None) -> list[ast.expr | None]:
+    return [*caught.elts] if isinstance(caught, ast.Tuple) else [caught]

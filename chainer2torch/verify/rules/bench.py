@@ -16,6 +16,7 @@ from chainer2torch.project.worker_pool import collect
 from chainer2torch.verify.judge.outcome import FAILED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import COMPAT_DIR, NATIVE_DIR, case_of
 from chainer2torch.verify.judge.verdict import judge
+from chainer2torch.verify.rules.emitted import Record
 from chainer2torch.verify.rules.verify_rules import Plan
 from chainer2torch.verify.worker import wire
 from chainer2torch.verify.worker_process import CHAINER_WORKER, WorkerResult, run_cases
@@ -43,13 +44,14 @@ class Text:
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What migrating a row's examples with a wrong row shows: what killed it, if anything, the texts to be run, and
-    whether a call is left that the right row migrates.
+    """What migrating a row's examples with a wrong row shows: what killed it, if anything, the texts to be run,
+    whether a call is left that the right row migrates, and the first text that the record has otherwise.
     """
 
     killed: str | None
     texts: Sequence[Text] = ()
     left: bool = False
+    recorded: str = ""
 
 
 @dataclasses.dataclass
@@ -60,6 +62,7 @@ class Bench:
     migrate_source: Callable[..., Any]
     folder: Path
     jobs: int = 2
+    record: Record | None = None
     pairs: dict[str, Pair] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,8 +102,9 @@ class Bench:
         rules = self.rules.replacing(row)
         texts: list[Text] = []
         keys: set[Key] = set()
+        recorded = ""
         for index, example in enumerate(row.examples):
-            plan = Plan(rules, self.migrate_source, matrix)
+            plan = Plan(rules, self.migrate_source, matrix, self.rules.every[row.name])
             plan.add_example(row, index, example)
             failed = next((o for o in plan.outcomes if o.status == FAILED), None)
             if failed is not None:
@@ -111,7 +115,10 @@ class Bench:
                 right = self._by_key.get(key)
                 if right is not None and right.torch != pair.torch:
                     texts.append(Text(pair.label, right.id, pair.torch))
-        return Shown(None, texts, matrix and any(key not in keys for key in self._by_key if key[0] == row.name))
+                    if self.record is not None and self.record.notices(pair.row, pair.label, pair.torch):
+                        recorded = recorded or pair.label
+        left = matrix and any(key not in keys for key in self._by_key if key[0] == row.name)
+        return Shown(None, texts, left, recorded)
 
     def run_chainer(self, ids: Iterable[str]) -> None:
         """Runs the originals of some pairs that have not been run yet."""

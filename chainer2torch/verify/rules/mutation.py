@@ -20,12 +20,14 @@ from chainer2torch.project.worker_pool import collect
 from chainer2torch.verify.judge.outcome import Pair
 from chainer2torch.verify.rules import helper_mutants, row_mutants
 from chainer2torch.verify.rules.bench import Bench, Shown, Text, prepare_torch
+from chainer2torch.verify.rules.emitted import Record
 from chainer2torch.verify.rules.helper_mutants import HelperMutant
 from chainer2torch.verify.rules.isolation import Result, isolated, limited
 from chainer2torch.verify.rules.row_mutants import RowMutant
 
 _Item = TypeVar("_Item")
 KILLED, SURVIVED, UNSEEN, NOT_RUN, EQUIVALENT = "killed", "survived", "not emitted", "not run", "equivalent"
+RECORDED = "recorded"  # only the record of emitted texts shows it: every value was equal
 _SECONDS = 20  # for one example of a mutant: a mutant may loop for ever
 _COMPAT = helper_mutants.COMPAT
 _HELPER = re.compile(r"\bcompat\.(\w+)")
@@ -68,12 +70,14 @@ def area_of(name: str) -> str:
 class _Trial:
     """A mutant that still lives. ``seen``: another text than the right one was run. ``left``: a call of an example is
     left as it is, with a message, that the right row migrates: such a row claims less, and nothing that is wrong.
+    ``recorded``: the example whose recorded text is another one.
     """
 
     mutant: Any
     verdict: Result | None = None
     seen: bool = False
     left: bool = False
+    recorded: str = ""
     done: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     todo: list[Text] = dataclasses.field(default_factory=list)
 
@@ -84,10 +88,13 @@ class _Trial:
         self.todo = [text for text in shown.texts if (text.id, text.code) not in self.done]
         self.done |= {(text.id, text.code) for text in self.todo}
         self.seen, self.left = self.seen or bool(self.todo), self.left or shown.left
+        self.recorded = self.recorded or shown.recorded
 
     def result(self) -> Result:
         if self.verdict is not None:
             return self.verdict
+        if self.recorded:
+            return RECORDED, self.recorded
         if self.left and not self.seen:
             return EQUIVALENT, "the calls that would show it are left as they are, with a message"
         return (SURVIVED if self.seen else UNSEEN), ""
@@ -248,10 +255,13 @@ class Sample:
     jobs: int = 2
 
 
-def mutate(rules: Any, sample: Sample, names: Iterable[str] | None = None) -> tuple[list[Verdict], int, int]:
+def mutate(
+    rules: Any, sample: Sample, names: Iterable[str] | None = None, record: Record | None = None
+) -> tuple[list[Verdict], int, int]:
     """The verdicts of a sample, and of how many mutants of rows and of helpers it was drawn.
 
-    ``names``: only the mutants of these rows, and of the helpers that their templates name.
+    ``names``: only the mutants of these rows, and of the helpers that their templates name. ``record``: what their
+    examples become.
     """
     from chainer2torch.engine import migrate_source
 
@@ -264,7 +274,7 @@ def mutate(rules: Any, sample: Sample, names: Iterable[str] | None = None) -> tu
     helpers = _drawn(draw, every_helper, sample.helpers)
     folder = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
-        bench = Bench(rules, migrate_source, folder, sample.jobs)
+        bench = Bench(rules, migrate_source, folder, sample.jobs, record)
         prepare_torch(rules.style)
         verdicts = run_rows(bench, chosen) + run_helpers(bench, helpers)
         return verdicts, len(every_row), len(every_helper)

@@ -10,7 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.verify.rules.mutation import EQUIVALENT, KILLED, NOT_RUN, SURVIVED, Sample, Verdict, mutate
+from chainer2torch.verify.rules.emitted import Record
+from chainer2torch.verify.rules.mutation import (
+    EQUIVALENT,
+    KILLED,
+    NOT_RUN,
+    RECORDED,
+    SURVIVED,
+    Sample,
+    Verdict,
+    mutate,
+)
 from chainer2torch.verify.rules.verify_rules import select
 
 if sys.version_info >= (3, 11):
@@ -47,7 +57,7 @@ class MutationReport:
 
     def unexplained(self) -> list[Verdict]:
         """The mutants that ran, were not noticed, and have no reason."""
-        noticed = (KILLED, EQUIVALENT, NOT_RUN)
+        noticed = (KILLED, RECORDED, EQUIVALENT, NOT_RUN)
         return [v for v in self.verdicts if v.status not in noticed and not self.reason(v)]
 
     @property
@@ -59,14 +69,15 @@ class MutationReport:
     def lines(self, verbose: bool = False) -> list[str]:
         """The report as text; ``verbose`` names what could not be run, too."""
         lines = [
-            f"{'kind':<8}{'area':<16}{'mutants':>8}{'killed':>8}{'survived':>10}{'not run':>9}{'equivalent':>12}  score"
+            f"{'kind':<8}{'area':<16}{'mutants':>8}{'killed':>8}{'recorded':>10}{'survived':>10}{'not run':>9}"
+            f"{'equivalent':>12}   killed  or recorded"
         ]
         lines += self._table()
         for kind in dict.fromkeys(verdict.kind for verdict in self.verdicts):
             ran = sum(verdict.kind == kind for verdict in self.verdicts)
             lines.append(f"{kind} mutants: {ran} of {self.possible[kind]} possible ones")
         for verdict in self.verdicts:
-            if verdict.status in (KILLED, EQUIVALENT) or verdict.status == NOT_RUN and not verbose:
+            if verdict.status in (KILLED, RECORDED, EQUIVALENT) or verdict.status == NOT_RUN and not verbose:
                 continue
             reason = self.reason(verdict) or verdict.why
             lines.append(f"{verdict.status}: {verdict.key}" + (f" ({reason})" if reason else ""))
@@ -78,14 +89,22 @@ class MutationReport:
             for area in (verdict.area, "all"):
                 counts.setdefault((verdict.kind, area), collections.Counter())[verdict.status] += 1
         for (kind, area), count in sorted(counts.items(), key=lambda entry: (entry[0][0], entry[0][1] == "all", entry)):
-            killed, left, same = count[KILLED], count[NOT_RUN], count[EQUIVALENT]
-            survived = sum(count.values()) - killed - left - same
-            score = f"{killed / (killed + survived):.1%}" if killed + survived else "-"
-            yield f"{kind:<8}{area:<16}{sum(count.values()):>8}{killed:>8}{survived:>10}{left:>9}{same:>12}  {score}"
+            killed, recorded, left, same = (count[one] for one in (KILLED, RECORDED, NOT_RUN, EQUIVALENT))
+            ran = sum(count.values()) - left - same
+            survived = ran - killed - recorded
+            scores = [f"{part / ran:.1%}" if ran else "-" for part in (killed, killed + recorded)]
+            yield (
+                f"{kind:<8}{area:<16}{sum(count.values()):>8}{killed:>8}{recorded:>10}{survived:>10}{left:>9}"
+                f"{same:>12}{scores[0]:>9}{scores[1]:>13}"
+            )
 
 
-def run(rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Path | None) -> MutationReport:
+def run(
+    rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Path | None, record: Path | None = None
+) -> MutationReport:
     """Runs a sample: ``mutants`` is the number of rows' mutants and, behind a comma, of helpers', each may be `all`.
+
+    ``record``: the folder of the record of emitted texts, which notices what no value does.
 
     Raises:
         LookupError: A name that fits no row, or a sample that is not understood.
@@ -96,7 +115,8 @@ def run(rules: Any, names: Sequence[str], mutants: str, seed: int, survivors: Pa
     numbers = [None if part == "all" else int(part) for part in parts]
     sample = Sample(numbers[0], numbers[1] if len(numbers) > 1 else 0, seed)
     chosen = [row.name for row in select(rules, names)] if names else None
-    verdicts, rows, helpers = mutate(rules, sample, chosen)
+    texts = Record.read(record, rules.style) if record is not None else None
+    verdicts, rows, helpers = mutate(rules, sample, chosen, texts)
     return MutationReport(verdicts, {"row": rows, "helper": helpers}, reasons(survivors))
 
 

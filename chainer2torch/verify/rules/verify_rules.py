@@ -166,11 +166,15 @@ def without_checks(pair: Pair) -> Pair:
 
 @dataclasses.dataclass
 class Plan:
-    """Collects what is to be run. Examples that cannot be run at all are outcomes already."""
+    """Collects what is to be run. Examples that cannot be run at all are outcomes already.
+
+    ``written``: where the row at hand is a wrong copy, the right one: it says in which ways examples are written.
+    """
 
     rules: Any
     migrate_source: Callable[..., Any]
     matrix: bool = True
+    written: Any = None
     pairs: list[Pair] = dataclasses.field(default_factory=list)
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
@@ -221,6 +225,7 @@ class Plan:
 
     def _ways(self, row: Any, example: Any, matrix: bool) -> list[Variant]:
         """The ways to write an example that are run; without the ``matrix`` as written and as a value."""
+        row = self.written or row
         setup = example.options.get("setup", "")
         ways = variants(row.name, row.signature, setup, example.before, list(example.given))
         ways = ways if matrix else ways[:1]

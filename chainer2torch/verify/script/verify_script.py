@@ -19,6 +19,7 @@ from chainer2torch.verify.warm_workers import WarmWorkers
 
 _WORKERS = {"chainer": worker_process.CHAINER_WORKER, "torch": worker_process.TORCH_WORKER}
 _EXTENSIONS = "pytorch_pfn_extras"
+_WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
     ".git",
@@ -80,6 +81,7 @@ def verify_script(
         "seed": seed,
         "device": device,
         "loaders": uses_loaders(out),
+        "whole": any(_WHOLE in text for text in _sources(out)),
         "left_out": [],
     }
 

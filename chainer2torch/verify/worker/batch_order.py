@@ -46,21 +46,30 @@ class Orders(object):
 
 
 @contextlib.contextmanager
-def chainer_loads(seed):
+def chainer_loads(seed, whole=False):
     """:func:`chainer_as_a_loader` for the time of a block, which gets the orders: in a process of many programs."""
     from chainer.iterators import ShuffleOrderSampler, _statemachine
+    from chainer.training import StandardUpdater
 
-    order, step = ShuffleOrderSampler.__call__, _statemachine.iterator_statemachine
+    order, step, made = ShuffleOrderSampler.__call__, _statemachine.iterator_statemachine, StandardUpdater.__init__
     orders = Orders(seed)
-    chainer_as_a_loader(seed, orders)
+    chainer_as_a_loader(seed, orders, whole)
     try:
         yield orders
     finally:
         ShuffleOrderSampler.__call__, _statemachine.iterator_statemachine = order, step
+        StandardUpdater.__init__ = made
 
 
-def chainer_as_a_loader(seed, orders=None):
-    """Chainer's iterators take these orders and end an epoch with a short batch. What it cannot change, as texts."""
+class _Whole(int):
+    """The size of batches of an iterator that leaves the short last one of an epoch out."""
+
+
+def chainer_as_a_loader(seed, orders=None, whole=False):
+    """Chainer's iterators take these orders and end an epoch with a short batch. What it cannot change, as texts.
+
+    ``whole``: those of an updater that gets several leave that batch out, as loaders with ``drop_last`` do.
+    """
     try:
         from chainer.iterators import _statemachine
         from chainer.iterators import ShuffleOrderSampler
@@ -80,7 +89,7 @@ def chainer_as_a_loader(seed, orders=None):
         every = numpy.arange(n, dtype=numpy.intp) if state.order is None else state.order
         stop = min(state.current_position + batch_size, n)
         indices = every[state.current_position : stop]
-        following, ends = state.order, stop >= n
+        following, ends = state.order, stop + (batch_size if isinstance(batch_size, _Whole) else 1) > n
         if ends and following is not None:
             following = order_sampler(following, state.current_position)
         position = 0 if ends else stop
@@ -88,4 +97,23 @@ def chainer_as_a_loader(seed, orders=None):
 
     ShuffleOrderSampler.__call__ = order
     _statemachine.iterator_statemachine = step
+    if whole:
+        _leave_out_short_batches()
     return []
+
+
+def _leave_out_short_batches():
+    """Iterators that an updater gets with others, and that repeat, give whole batches only."""
+    from chainer.training import StandardUpdater
+
+    make = StandardUpdater.__init__
+
+    def made(self, iterator, *args, **kwargs):
+        for each in iterator.values() if isinstance(iterator, dict) and len(iterator) > 1 else ():
+            if getattr(each, "_repeat", getattr(each, "repeat", False)) and hasattr(each, "batch_size"):
+                each.batch_size = _Whole(each.batch_size)
+                if hasattr(each, "_prefetch_loop"):  # of a MultiprocessIterator
+                    each._prefetch_loop.batch_size = each.batch_size
+        make(self, iterator, *args, **kwargs)
+
+    StandardUpdater.__init__ = made

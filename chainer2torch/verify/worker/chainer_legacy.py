@@ -70,7 +70,7 @@ def no_downloads():
     for name in ("vgg", "resnet", "googlenet"):
         module = getattr(vision, name, None)
         if hasattr(module, "_retrieve"):
-            module._retrieve = lambda name, url, model: model
+            module._retrieve = lambda *told: told[-1]  # ResNet tells its number of layers, too
 
 
 # classes that are a case of a more general one today, with its first argument

@@ -36,7 +36,7 @@ def work(job, folder):
     chainer_noise.seed_examples(job["seed"])
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
-        notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"]))
+        notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"], whole=job.get("whole", False)))
     host_cupy.install()
     first_version.FirstVersion().install()
     watch.install()

@@ -5,10 +5,14 @@ An input is as in ``search_values``. Written for Python 3.6.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import math
+
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _ODD = (17, 33, 65, 75, 139)
 _MANY_CHANNELS = 32  # what has so many is no image
 _LARGEST_CUBE = 64
+_STRIDES = (8, 16, 4, 32, 2)
+_LEAST = 8
 _LENGTHS = (16, 64, 256, 1024)
 
 
@@ -78,12 +82,22 @@ def _quicker(inputs, arguments):
 
 
 def by_area(inputs, arguments, a, b):
-    """Larger images, where what a layer gets of them is too small by a square: 512 in place of 512 * 7 * 7."""
+    """Images of other sides, where what a layer gets of them differs by a square: 512 in place of 512 * 7 * 7.
+
+    Maps are smaller than images by a factor, or by that and an edge, which convolutions without padding take.
+    """
+    common = math.gcd(a, b)
+    ours, wanted = (round((n // common) ** 0.5) if common else 0 for n in (a, b))
+    if 0 in (ours, wanted) or ours == wanted or ours**2 * common != a or wanted**2 * common != b:
+        return
     for name, spec in inputs.items():
-        if is_image(spec) and a and b > a and b % a == 0 and round((b // a) ** 0.5) ** 2 == b // a:
-            side = spec["shape"][-1] * round((b // a) ** 0.5)
-            if side <= max(SIDES):
-                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [side, side])}), arguments
+        if is_image(spec):
+            side = spec["shape"][-1]
+            sides = [side * wanted // ours] if side * wanted % ours == 0 else []
+            sides += [side + times * stride * (wanted - ours) for times in (1, 2) for stride in _STRIDES]
+            for other in sorted(set(sides), key=sides.index):
+                if _LEAST <= other <= max(SIDES):
+                    yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [other, other])}), arguments
 
 
 def uneven(inputs, arguments):

@@ -343,3 +343,39 @@ def train(model):
 """)
     assert "loss.backward()" in code and "optimizer.param_groups[0]['lr'] *= 0.5" in code
     assert "lossfun" not in code and "Late" not in code and "loss = loss" not in code
+
+
+TWO_FROM_ONE = """
+def choose(name, rate):
+    if name == 'sgd':
+        return optimizers.SGD(rate)
+    return optimizers.MomentumSGD(rate)
+
+
+def train(model, rate=0.1):
+    first = choose('sgd', 0.1)
+    first.setup(model.l1)
+    if rate > 0:
+        first.add_hook(chainer.optimizer_hooks.WeightDecay(rate))
+    second = choose('momentum', 0.05)
+    second.setup(model.l2)
+    if rate > 0:
+        second.add_hook(chainer.optimizer_hooks.WeightDecay(2 * rate))
+        second.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))
+    rng, sums = np.random.RandomState(0), []
+    for i in range(4):
+        loss = F.sum(model(chainer.Variable(rng.randn(5, 3).astype('f'))) ** 2)
+        model.cleargrads()
+        loss.backward()
+        first.update()
+        second.update()
+        sums.append(float(F.sum(model.l1.W).array) + float(F.sum(model.l2.W ** 2).array))
+    return sums
+"""
+
+
+def test_one_function_makes_optimizers_of_two_models():
+    code = check(TWO_FROM_ONE, rtol=1e-4)
+    assert "first = first(model.l1.parameters())" in code and "second = second(model.l2.parameters())" in code
+    alias = TWO_FROM_ONE.replace("second = choose('momentum', 0.05)", "second = first")
+    assert "functools.partial" not in check(alias, rtol=1e-4)

@@ -46,12 +46,23 @@ SHIFTS = [
     ("Adam(0.05)", "eps", "trainer.extend(extensions.ExponentialShift('eps', 3.0, init=1e-3, optimizer=optimizer))"),
     ("Adam(0.05)", "beta1", "trainer.extend(extensions.ExponentialShift('beta1', 0.95), trigger=(1, 'iteration'))"),
     ("RMSprop(0.01)", "alpha", "trainer.extend(extensions.ExponentialShift('alpha', 0.9), trigger=(1, 'iteration'))"),
-    ("SGD(0.1)", "lr", "trainer.extend(extensions.ExponentialShift('lr', 0.5, target=0.02), trigger=(1, 'iteration'))"),
+    ("SGD(0.1)", "lr", "trainer.extend(extensions.ExponentialShift('lr', 0.25 + 0.25, target=0.02))"),
 ]
 SCHEDULERS = {
     "SGD(lr=0.1)": ("lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9), trigger=(2, 'iteration'))", 1),
     "MomentumSGD(0.05)": ("lr", "trainer.extend(extensions.ExponentialShift('lr', 0.9, init=0.1))", 1),
     "Adam(0.05)": ("alpha", "trainer.extend(extensions.LinearShift('alpha', (0.04, 0.01), (2, 9)))", 1),
+    "SGD(0.1)": (
+        "lr",
+        "trainer.extend(extensions.ExponentialShift('lr', 0.5, target=0.02), trigger=(1, 'iteration'))",
+        1,
+    ),
+    "SGD(0.05)": ("lr", "trainer.extend(extensions.ExponentialShift('lr', 1.5, init=0.01, target=0.1))", 1),
+    "Adam(0.02)": (
+        "alpha",
+        "ext = extensions.LinearShift('alpha', (0.04, 0.01), (2, 9), optimizer=optimizer)\n    trainer.extend(ext)",
+        1,
+    ),
     "RMSprop(0.02)": (
         "lr",
         """trainer.extend(extensions.ExponentialShift('lr', 2, optimizer=optimizer), trigger=(3, 'iteration'))
@@ -114,6 +125,51 @@ def train(model):
         losses.append(float(loss.array))
     return losses
 """
+TWO_SHIFTS = """
+from chainer import training
+from chainer.training import extensions
+
+class Step(training.updaters.StandardUpdater):
+    def finalize(self):
+        pass
+
+    def update_core(self):
+        x = chainer.Variable(self.converter(self.get_iterator('main').next(), self.device))
+        first, second = self.get_optimizer('first'), self.get_optimizer('second')
+        loss = F.mean(second.target(F.tanh(first.target(x))) ** 2)
+        first.target.cleargrads()
+        second.target.cleargrads()
+        loss.backward()
+        first.update()
+        second.update()
+
+def make(model, rate):
+    optimizer = optimizers.SGD(rate)
+    optimizer.setup(model)
+    return optimizer
+
+def train(model):
+    data = list(np.random.RandomState(0).randn(32, 3).astype('f'))
+    first = make(model.l1, 0.1)
+    second = make(model.l2, 0.2)
+    updater = Step(iterators.SerialIterator(data, 8, shuffle=False), {{'first': first, 'second': second}})
+    trainer = training.Trainer(updater, (4, 'epoch'), out='.')
+    one = extensions.LinearShift('lr', (0.05, 0.01), (2, 9), optimizer=first)
+    two = extensions.LinearShift('lr', (0.1, 0.02), (3, 8), optimizer={other})
+    trainer.extend(one)
+    trainer.extend(two)
+    trainer.run()
+    return [float(p.data.sum()) for p in model.params()]
+"""
+
+
+def test_shifts_of_two_optimizers_in_variables():
+    code = check(TWO_SHIFTS.format(other="second"), rtol=1e-4)
+    assert code.count("one = extensions.LRScheduler(") == 1 == code.count("two = extensions.LRScheduler(")
+    assert "first.param_groups[0]['lr'] = 0.05\n" in code
+    assert "compat.LinearShift(" in check(TWO_SHIFTS.format(other="first"), rtol=1e-4)
+
+
 BEFORE = {
     "setting": "setattr(optimizer, 'alpha', getattr(optimizer, 'alpha') * 0.9)",
     "target": "losses.append(float(optimizer.target.l1.b.array[0]))",
@@ -145,6 +201,33 @@ def test_gradients_that_are_never_cleared_add_up(make):
     assert "compat.fill_missing_gradients(optimizer)" in code and "(model.parameters(), lr=0.05)" in code
     late = check(text.replace("optimizer.reallocate", "pass; optimizer.reallocate"), rtol=1e-3)
     assert "compat.fill_missing_gradients(optimizer)" in late and "compat.Late" in late and "faithful" not in late
+
+
+HANDED = """
+def train(model):
+    optimizer = optimizers.MomentumSGD(0.1)
+    optimizer.setup(model)
+    rng, sums = np.random.RandomState(0), []
+
+    def loss(x, t, scale=1):
+        return F.softmax_cross_entropy(model(x), t) * scale
+
+    for i in range(4):
+        batch = chainer.Variable(rng.randn(5, 3).astype('f')), chainer.Variable(rng.randint(0, 2, 5).astype('i'))
+        optimizer.update(loss, *batch)
+        optimizer.update(loss, *batch, **{'scale': 2})
+        optimizer.update(lambda x, t: F.sum(model(x)[:, 0] * 0.1), *batch)
+        optimizer.update(lossfun=loss, x=batch[0], t=batch[1])
+        sums.append(float(F.sum(model.l1.W).array))
+    return sums
+"""
+
+
+def test_a_loss_gets_what_a_tuple_or_a_dictionary_holds():
+    code = check(HANDED, rtol=1e-4)
+    assert "loss(*batch)" in code and "loss(*batch, **{'scale': 2})" in code and "(model.parameters(), lr=0.1)" in code
+    hidden = HANDED.replace("update(loss, *batch)", "update(*(loss, *batch))")
+    assert "compat.LateMomentumSGD" in check(hidden, rtol=1e-4)
 
 
 TWO_ADAMS = """optimizer = optimizers.{make}
@@ -183,7 +266,7 @@ class Two(training.updaters.StandardUpdater):
     def update_core(self):
         x = chainer.Variable(self.converter(self.get_iterator('main').next(), self.device))
         first, second = self.get_optimizer('first'), self.get_optimizer('second')
-        loss = F.sum(second.target(F.tanh(first.target(x))) ** 2)
+        loss = F.mean(second.target(F.tanh(first.target(x))) ** 2)
         first.target.cleargrads()
         second.target.cleargrads()
         loss.backward()
@@ -267,6 +350,14 @@ def test_an_optimizer_may_go_where_nobody_sees_it():
 def test_not_where_something_unknown_may_be_asked_for_what_only_chainers_have(asked):
     result = migrate_source(HEAD + ESCAPING + f"\ndef ask(value):\n    {asked}\n", options=Options(style="native"))
     code = result.code
+    assert "compat.LateMomentumSGD" in code
+
+
+def test_a_setting_of_a_layer_is_none_of_an_optimizer():
+    text = "\ndef ask(value, x):\n    {}value.gamma.data = x\n    value.eps = 0.1\n"
+    code = migrate_source(HEAD + ESCAPING + text.format(""), options=Options(style="native")).code
+    assert "optimizer = compat.MomentumSGD(model.parameters(), lr=0.01)" in code
+    code = migrate_source(HEAD + ESCAPING + text.format("if x:\n        "), options=Options(style="native")).code
     assert "compat.LateMomentumSGD" in code
 
 

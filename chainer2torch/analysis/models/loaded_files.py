@@ -1,0 +1,66 @@
+"""What ``numpy.load`` gives: an array of the host, unless the file may be an archive of several."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Kind
+from chainer2torch.analysis.source import Source
+
+_OF_ARCHIVES = frozenset({"close", "f", "files", "get", "item", "items", "keys", "values", "zip"})
+
+
+def loaded(source: Source, call: ast.Call, args: Sequence[Kind]) -> Kind:
+    """The kind of a call of ``numpy.load``: by the end of the path, or by all that is done with the result."""
+    if not call.args or any(k.arg == "allow_pickle" for k in call.keywords):
+        return UNKNOWN  # what was pickled may be anything
+    path = args[0].value if args and isinstance(args[0], Const) else _end_of(call.args[0])
+    if isinstance(path, str) and path.endswith((".npy", ".npz")):
+        return HostArray() if path.endswith(".npy") else UNKNOWN
+    return HostArray() if _is_used_as_array(source, call) else UNKNOWN
+
+
+def _end_of(path: ast.expr) -> str | None:
+    """How the text of a path ends: ``prefix + '.npy'``, ``'{}.npy'.format(i)``, ``os.path.join(folder, 'x.npy')``."""
+    if isinstance(path, ast.Constant):
+        return path.value if isinstance(path.value, str) else None
+    if isinstance(path, ast.JoinedStr):
+        return _end_of(path.values[-1]) if path.values else None
+    if isinstance(path, ast.BinOp):
+        return _end_of(path.left if isinstance(path.op, ast.Mod) else path.right)
+    if isinstance(path, ast.Call) and isinstance(path.func, ast.Attribute):
+        if path.func.attr == "format":
+            return _end_of(path.func.value)
+        if path.func.attr == "join" and path.args:
+            return _end_of(path.args[-1])
+    return None
+
+
+def _is_used_as_array(source: Source, call: ast.Call) -> bool:
+    """``x = np.load(path)``, where nothing in the file takes parts of an ``x`` by name, or gives it away."""
+    parent = source.parents.get(call)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr not in _OF_ARCHIVES
+    if isinstance(parent, ast.BinOp):
+        return True
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+        return False
+    name = parent.targets[0].id
+    uses = [n for n in source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    return bool(uses) and not any(_may_be_archive(source, use) for use in uses)
+
+
+def _may_be_archive(source: Source, use: ast.AST) -> bool:
+    parent = source.parents[use]
+    if isinstance(parent, ast.Subscript) and parent.value is use:
+        return isinstance(parent.slice, (ast.Name, ast.Attribute, ast.JoinedStr)) or (
+            isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str)
+        )
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _OF_ARCHIVES
+    # whoever gets it may take it apart
+    return not isinstance(parent, (ast.BinOp, ast.Compare, ast.UnaryOp))
+
+
+__all__ = ["loaded"]

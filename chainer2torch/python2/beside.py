@@ -1,0 +1,67 @@
+"""Imports that Python 2 alone finds: of a module that lies beside the file in its package, by its bare name."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+_MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w[^\n]*)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def siblings_of(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
+    """The modules beside a file that Python 2 would have imported by their bare names.
+
+    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too.
+    """
+    folder = posixpath.dirname(path)
+    if posixpath.join(folder, "__init__.py") not in known:
+        return frozenset()
+    beside = [other for other in known if posixpath.dirname(other) == folder]
+    if any(_MAIN.search(texts[other]) for other in beside if other in texts):
+        return frozenset()
+    found = {posixpath.splitext(posixpath.basename(other))[0] for other in beside if other.endswith(".py")}
+    for other in known:
+        above, _, name = posixpath.dirname(other).rpartition("/")
+        if name and above == folder and posixpath.basename(other) == "__init__.py":
+            found.add(name)
+    return frozenset(found - {"__init__"})
+
+
+def only_python2(
+    texts: Mapping[str, str], known: Collection[str], old: Iterable[str], parses: Callable[[str], bool]
+) -> Iterator[str]:
+    """The files that Python 3 parses, and that only Python 2 runs: they import what lies beside them by bare names.
+
+    In a folder that shares a path with one of the ``old`` files, which are Python 2: another project may put its
+    folders on the path.
+    """
+    folders = {posixpath.dirname(path) for path in old}
+    for path, text in texts.items():
+        folder = posixpath.dirname(path)
+        if not any(_shares(folder, other) for other in folders):
+            continue
+        siblings = siblings_of(path, known, texts)
+        if siblings and _may_import(text, siblings) and parses(text) and _imports(text, siblings):
+            yield path
+
+
+def _shares(folder: str, other: str) -> bool:
+    return folder == other or f"{folder}/".startswith(f"{other}/" if other else "") or other.startswith(f"{folder}/")
+
+
+def _may_import(text: str, siblings: Collection[str]) -> bool:
+    return any(word in siblings for found in _IMPORT.finditer(text) for word in _WORD.findall(found[1]))
+
+
+def _imports(text: str, siblings: Collection[str]) -> bool:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import) and any(alias.name.partition(".")[0] in siblings for alias in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module != "__future__":
+            if (node.module or "").partition(".")[0] in siblings:
+                return True
+    return False
