@@ -168,7 +168,7 @@ class Expressions(Interpreter):
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
-        truth = host_copies.shape(node, self.module.source)
+        truth = self.once_a_file(host_copies.shapes, self.module.source).get(node)
         if truth is not None:
             copied = self.expr(node.body if truth else node.orelse)
             if host_copies.copies(node, truth, self.kind):

@@ -127,7 +127,7 @@ class Statements(Interpreter):
         if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
-        truth = host_copies.shape(node, self.module.source)
+        truth = self.once_a_file(host_copies.shapes, self.module.source).get(node)
         if truth is not None:
             start = dict(self.scopes[0])
             self.block(node.body if truth else node.orelse)
