@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Batch,
     Class,
+    Const,
     Dct,
     Func,
     HostArray,
@@ -25,19 +26,27 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Method,
     Ref,
+    Scalar,
     Tensor,
     Tup,
     Union,
+    Unknown,
     options,
 )
 from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
+from chainer2torch.analysis.models import array_kinds
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
 _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
+_PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
+_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map"}
+
+
+_HOLDS_NONE = frozenset({Const, Scalar, Tensor, Ref, Unknown, Inst, Func, Class})  # no array of the host is in these
 
 
 class Calls(LibraryCalls):
@@ -48,10 +57,10 @@ class Calls(LibraryCalls):
         args = [self.expr(a) for a in node.args]
         keywords: dict[str, Kind] = {}
         starred = pending = False
-        of_project = any(isinstance(option, (Class, Func)) for option in options(callee))
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
+                of_project = any(isinstance(option, (Class, Func)) for option in options(callee))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
                 keywords.update(inside or {})
                 pending = pending or any(k is BOTTOM for k in (inside or {}).values())
@@ -65,6 +74,9 @@ class Calls(LibraryCalls):
         if callee is BOTTOM or pending:
             self._await_arguments(callee, args, node)
             return BOTTOM
+        if self._may_be_chainers(callee):  # arrays enter it as tensors, whichever it is
+            args = [array_kinds.entering(kind) for kind in args]
+            keywords = {name: array_kinds.entering(kind) for name, kind in keywords.items()}
         given, rest = _spread(node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
@@ -79,6 +91,14 @@ class Calls(LibraryCalls):
             if keeps_rank(callee):
                 results = [with_rank(kind, demanded) for kind in results]
         return join_all(results)
+
+    def _may_be_chainers(self, callee: Kind) -> bool:
+        """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
+        kinds = options(callee)
+        return any(isinstance(k, Func) for k in kinds) and any(
+            isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Inst) and self.is_link(k)
+            for k in kinds
+        )
 
     def _await_arguments(self, callee: Kind, args: list[Kind], node: ast.Call) -> None:
         """A call with arguments that are not known yet is evaluated later; what is certain of it is noted now.
@@ -114,18 +134,15 @@ class Calls(LibraryCalls):
         if isinstance(callee, Method):
             return self.call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
-        calls_models = not (
-            isinstance(callee, Ref)
-            and callee.name.startswith(("chainer", "builtins.", "numpy.", "copy."))
-            or isinstance(callee, Ref)
-            and adapted(callee.name)
-        )
+        calls_models = not (isinstance(callee, Ref) and (callee.name.startswith(_PLAIN) or adapted(callee.name)))
         fed = fed_functions(self, callee, args, keywords) if isinstance(callee, Ref) else []
         if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
             fed = [self._call_for_items(callee.name, args, keywords)]
-        for kind in (*args, *keywords.values()):
-            if (calls_models or not isinstance(kind, Inst)) and not any(kind is one for one in fed):
-                self.escape(kind)
+        known = callee == Ref("builtins.dict") and not args  # `dict(a=f)`: what its items are is known
+        for kind in (*args, *(() if known else keywords.values())):
+            if kind.__class__ not in _NEVER_CALLED and (calls_models or not isinstance(kind, Inst)):
+                if not any(kind is one for one in fed):
+                    self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
             return self.call_reference(callee.name, args, keywords, node, rest is not None)
         if callee == UNKNOWN and node is not None and can_only_be_link_method(self, node):
@@ -190,9 +207,10 @@ class Calls(LibraryCalls):
         """Joins an argument into a parameter."""
         if kind is BOTTOM:
             return
-        held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
-        if any(isinstance(k, HostArray) for one in held for k in options(one)):
-            func.host_fed.add(name)
+        if kind.__class__ not in _HOLDS_NONE:
+            held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
+            if any(isinstance(k, HostArray) for one in held for k in options(one)):
+                func.host_fed.add(name)
         old = func.params.get(name)
         new = self.grown(func, old, kind)
         if new != old:

@@ -168,7 +168,7 @@ class Expressions(Interpreter):
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
-        truth = host_copies.shape(node, self.module.source)
+        truth = self.once_a_file(host_copies.shapes, self.module.source).get(node)
         if truth is not None:
             copied = self.expr(node.body if truth else node.orelse)
             if host_copies.copies(node, truth, self.kind):
@@ -281,7 +281,9 @@ class Expressions(Interpreter):
                 return known[index.value]
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
-            return UNKNOWN if kind.element is BOTTOM else kind.element  # filled out of sight
+            if kind.element is BOTTOM:  # filled out of sight, or with what is not known yet
+                return BOTTOM if index is BOTTOM else UNKNOWN
+            return kind.element
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN

@@ -54,6 +54,7 @@ class Facts:
         self.too_deep: set[str] = set()
         self._answers: dict[Callable[..., Any], Any] = {}
         self._of_files: dict[Source, dict[Callable[[Source], Any], Any]] = {}
+        self._names_in: dict[Source, list[tuple[ast.Name | ast.Attribute, str]]] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
 
@@ -76,6 +77,17 @@ class Facts:
             answers[question] = question(source)
         answer: Answer = answers[question]
         return answer
+
+    def names_in(self, source: Source) -> list[tuple[ast.Name | ast.Attribute, str]]:
+        """The names and attributes of a file that stand for something outside of the project, with its dotted name.
+
+        Ask it when the walk is over.
+        """
+        found = self._names_in.get(source)
+        if found is None:
+            kinds = ((node, self.facts.get(node)) for node in source.of(ast.Name, ast.Attribute))
+            self._names_in[source] = found = [(node, kind.name) for node, kind in kinds if isinstance(kind, Ref)]
+        return found
 
     def module_of(self, node: ast.AST) -> ModuleInfo | None:
         """The file in which a call stands that makes an object, or any other node."""

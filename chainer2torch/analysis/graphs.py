@@ -14,6 +14,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Mod, Ref, Tensor, Tup, options
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -23,6 +24,7 @@ _SAME = frozenset({"as_variable", "as_tensor", "from_numpy", "to_gpu", "variable
 _MOVES = frozenset({"cpu", "cuda", "to", "to_cpu", "to_device", "to_gpu"})  # methods: a link stays one, too
 _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
+_BACKWARD = frozenset({"backward"})
 _GRAD = Ref("chainer.grad")
 
 
@@ -234,6 +236,7 @@ class _Reading:
             function = call.func
             if call.args and self.kind(function) == _GRAD:  # it keeps the graph, and needs all of it
                 self._pass(self._names(call.args[0], state).behind)
+            self._helper(call, state)
             if not isinstance(function, ast.Attribute):
                 continue
             if function.attr == "backward":
@@ -247,6 +250,16 @@ class _Reading:
                 name = ast.unparse(function.value)
                 for argument in call.args:
                     state[name] = _joined(state, name, self._value(argument, state))
+
+    def _helper(self, call: ast.Call, state: State) -> None:
+        """``update(opt, loss)``, which sends its parameter backward."""
+        function = helpers_of_steps.helper(self.source, call)
+        if function is None:
+            return
+        for parameter in sorted(helpers_of_steps.asked(function, _BACKWARD)):
+            value = helpers_of_steps.handed(function, call, parameter)
+            if value is not None:
+                self._backward(call, self._names(value, state).behind, state)
 
     def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
         self.seen.add(call)

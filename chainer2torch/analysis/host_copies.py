@@ -27,8 +27,15 @@ _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def shape(node: ast.If | ast.IfExp, source: Source) -> bool | None:
-    """The value that a condition may be taken to have as it guards copies to the host and nothing else; None: no."""
+def shapes(source: Source) -> dict[ast.AST, bool]:
+    """The values that conditions of a file may be taken to have as they guard copies to the host and nothing else."""
+    if not any(name in source.text for name in _COPIES):
+        return {}
+    found = ((node, _shape(node, source)) for node in source.of(ast.If, ast.IfExp))
+    return {node: truth for node, truth in found if truth is not None}
+
+
+def _shape(node: ast.If | ast.IfExp, source: Source) -> bool | None:
     parent = source.parents.get(node)
     if isinstance(node, ast.If) and isinstance(parent, ast.If) and parent.orelse == [node]:
         return None  # after `elif` it is one of several cases

@@ -12,7 +12,7 @@ from chainer2torch.analysis.helper_homes import HelperHome
 from chainer2torch.analysis.kind_base import Kind
 from chainer2torch.analysis.outlines import outline_of
 from chainer2torch.analysis.places import FileInfo, Places
-from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.source import Nodes, Source, nodes_of
 
 
 _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
@@ -73,11 +73,16 @@ class FuncInfo:
         return f"FuncInfo({self.name!r}, {self.module!r})"
 
     @functools.cached_property
+    def inside(self) -> Nodes:
+        """Its nodes."""
+        return Nodes(nodes_of(self.node))
+
+    @functools.cached_property
     def uses(self) -> dict[str, list[ast.Name]]:
         """Where names are read in it, by name."""
         found: dict[str, list[ast.Name]] = {}
-        for node in nodes_of(self.node):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        for node in self.inside.of(ast.Name):
+            if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
 
@@ -85,7 +90,7 @@ class FuncInfo:
     def listed(self) -> frozenset[str]:
         """The names that its body treats as lists of things, which a batch in one tensor is not."""
         found: set[str] = set()
-        for node in nodes_of(self.node):
+        for node in self.inside.of(ast.For, ast.comprehension, ast.Starred, ast.Call):
             parts: list[ast.expr] = []
             if isinstance(node, (ast.For, ast.comprehension)):
                 parts = [node.iter]

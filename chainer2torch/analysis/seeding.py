@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.module_index import FuncInfo
-from chainer2torch.analysis.source import nodes_of
 
 
 Named = dict[FuncInfo, frozenset[str]]  # the names that stand in each function
@@ -28,8 +27,8 @@ def first(waiting: list[FuncInfo], known: Named) -> list[FuncInfo]:
 
 
 def _names(func: FuncInfo) -> Iterator[str]:
-    for node in nodes_of(func.node):
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+    for node in func.inside.of(ast.Name, ast.Attribute):
+        if isinstance(node.ctx, ast.Load):
             yield node.attr if isinstance(node, ast.Attribute) else node.id
 
 

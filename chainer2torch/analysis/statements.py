@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Class,
     Const,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -126,7 +127,7 @@ class Statements(Interpreter):
         if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)
             return self.block(node.body if truth else node.orelse)
-        truth = host_copies.shape(node, self.module.source)
+        truth = self.once_a_file(host_copies.shapes, self.module.source).get(node)
         if truth is not None:
             start = dict(self.scopes[0])
             self.block(node.body if truth else node.orelse)
@@ -217,8 +218,13 @@ class Statements(Interpreter):
         for item in node.items:
             kind = self.expr(item.context_expr)
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, kind if isinstance(kind, Inst) else UNKNOWN)
+                self.assign(item.optional_vars, self._entered(kind) if isinstance(kind, Inst) else UNKNOWN)
         return self.block(node.body)
+
+    def _entered(self, manager: Inst) -> Kind:
+        """What ``with manager as name`` binds: the object itself, or what a class of the project gives."""
+        method = self.class_attribute(manager.cls, "__enter__", manager) if isinstance(manager.cls, ClassInfo) else None
+        return self.call(method, [], {}, None) if isinstance(method, Func) else manager
 
     _stmt_AsyncWith = _stmt_With
 

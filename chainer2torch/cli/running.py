@@ -211,7 +211,7 @@ def _rules(rule_dirs: tuple[Path, ...], style: str) -> Any:
 
     rules = load_rules(rule_dirs, lazy=True, style=style)
     if rule_dirs:  # a table can name functions of chainer2torch, and no others
-        from chainer2torch.engine import HARD_CASES
+        from chainer2torch.plan.hard_cases import HARD_CASES
 
         for row in rules.rows.values():
             if row.function and row.function not in HARD_CASES:

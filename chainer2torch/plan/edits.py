@@ -159,6 +159,13 @@ class AddParameter(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class AddDecorator(StatementEdit):
+    """Puts a decorator, given as code, under those of a function definition."""
+
+    code: str
+
+
+@dataclasses.dataclass(frozen=True)
 class RemoveImport(StatementEdit):
     """Removes aliases (by their index) from an import statement."""
 

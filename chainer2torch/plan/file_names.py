@@ -102,10 +102,7 @@ class FileNames:
     @functools.cached_property
     def holds_tensors(self) -> bool:
         """Whether the file has to do with tensors: it names something of Chainer's that takes or makes them."""
-        return any(
-            isinstance(k, Ref) and k.name.startswith(_OF_TENSORS)
-            for k in map(self.analysis.kind, self.source.of(ast.Name, ast.Attribute))
-        )
+        return any(name.startswith(_OF_TENSORS) for _, name in self.analysis.names_in(self.source))
 
     @functools.cached_property
     def migrated(self) -> bool:

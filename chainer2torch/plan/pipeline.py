@@ -53,6 +53,7 @@ from chainer2torch.plan.passes import (
     single_device,
     states,
     texts,
+    unrecorded_functions,
     unresolved,
 )
 
@@ -116,6 +117,7 @@ PASSES: tuple[Pass, ...] = (
     # array modules that become devices: the other passes leave those alone
     _pass("array_devices", array_devices.run, when=_native),
     _pass("array_modules", array_modules.run),
+    _pass("unrecorded_functions", unrecorded_functions.run, when=_native),
     _pass("made_arrays", made_arrays.run, when=_native),
     _pass("class_tests", class_tests.run),
     _pass("type_checks", type_checks.run, when=_native),

@@ -31,7 +31,7 @@ _WORDS = re.compile(  # not `torch.long`
 
 def suspected(text: str) -> bool:
     """Whether a text has a word that may be one of these names: only then it is parsed."""
-    return _WORDS.search(text) is not None
+    return any(word in text for word in (*_TODAY, *_MODULES)) and _WORDS.search(text) is not None
 
 
 def of_today(text: str) -> str | None:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
+    AddDecorator,
     AddKeyword,
     AddParameter,
     BaseLast,
@@ -33,11 +34,11 @@ from chainer2torch.plan.edits import (
 )
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.argument_comments import beside_assignments
-from chainer2torch.rewrite.kept import Kept, Piece, shorten, with_whole_indents
+from chainer2torch.rewrite.kept import Kept, Piece, end_of_code, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
-from chainer2torch.rewrite.printing import Printer, parse_module
+from chainer2torch.rewrite.printing import Printer, changed, fields, parse_module
 from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
@@ -56,8 +57,11 @@ from chainer2torch.rewrite.suite_lines import (
 from chainer2torch.rewrite.torch_names import Names
 from chainer2torch.rewrite.edit_places import Places
 from chainer2torch.rewrite.unwrapping import into_if, unwrapped
-from chainer2torch.rewrite.template import Operands, Unplaced, fields, instantiate, parse, statements, training, wrap
+from chainer2torch.rewrite.template import Operands, Unplaced, instantiate, parse, statements, training, wrap
 
+_DEFINITIONS = frozenset({cst.ClassDef, cst.FunctionDef})
+_LINES = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite})
+_PARTS = frozenset({cst.Arg, cst.AssignTarget, cst.Element, cst.DictElement, cst.SubscriptElement, cst.Index})
 Edit = Replace | Wrap | AddKeyword | StatementEdit
 # characters from which on functions and classes are rewritten by themselves: some 3,000 lines, 70 MB
 LARGE = 100_000
@@ -74,7 +78,7 @@ class Applied:
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
     places = Places.of(source, edits)
-    end = _end_of_code(source)
+    end = end_of_code(source)
     kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
     try:
         module = lower_markers(parse_module(kept.text))
@@ -118,17 +122,6 @@ def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.Partia
     return kept.restore(Printer().code(rewriter.run(module, located)))
 
 
-def _end_of_code(source: Source) -> int:
-    """The offset behind the last line with code: LibCST does not keep all comments that follow it."""
-    line = source.tree.body[-1].end_lineno or 0
-    while line < len(source.line_starts):
-        end = source.line_starts[line]
-        if not source.text[:end].rstrip("\r\n").endswith("\\"):
-            return end
-        line += 1
-    return len(source.text)
-
-
 class _Rewriter:
     """Rebuilds the nodes on the way to the edits, children first; everything else is kept as it is."""
 
@@ -162,10 +155,10 @@ class _Rewriter:
         paths = self.located.paths
         changes: dict[str, Any] = {}
         outside = self.in_class
-        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
-            self.in_class = isinstance(node, cst.ClassDef)
-        names = fields(node.__class__)
-        for name in (*names, "keyword") if isinstance(node, cst.Arg) else names:
+        kind = node.__class__  # these classes have no subclasses, and LibCST's are slow to ask
+        if kind in _DEFINITIONS:
+            self.in_class = kind is cst.ClassDef
+        for name in fields(kind) if kind is not cst.Arg else (*fields(kind), "keyword"):
             value = getattr(node, name)
             if isinstance(value, (tuple, list)):
                 if paths.isdisjoint(map(id, value)):
@@ -177,13 +170,18 @@ class _Rewriter:
             elif id(value) in paths:
                 new = self.rebuild(value)
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new
-        if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+        if kind in _DEFINITIONS:
             self.in_class = outside
-        if isinstance(node, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) and has_block(changes.get("body", ())):
+        if kind in _LINES and has_block(changes.get("body", ())):
             return self._apart(node, changes["body"])
-        updated = node.with_changes(**changes) if changes else node
-        if changes and isinstance(node, cst.FormattedString):
+        updated = changed(node, changes) if changes else node
+        if changes and kind is cst.FormattedString:
             updated = self._in_braces(node, updated)
+        if kind in _PARTS:
+            return updated
+        if spans.is_expression(kind):
+            span = self.located.expressions.get(node)
+            return updated if span is None else self._expression(node, updated, span)
         return self._leave(node, updated)
 
     def _apart(self, node: Any, body: list[Any]) -> Any:
@@ -205,10 +203,7 @@ class _Rewriter:
         return result or original
 
     def _leave(self, original: cst.CSTNode, updated: Any) -> Any:
-        span = self.located.expressions.get(original)
-        if span is not None:
-            assert isinstance(original, cst.BaseExpression)
-            return self._expression(original, updated, span)
+        """The statement, or clause of one, that takes the place of another."""
         if original in self.located.small:
             return self._small(updated, self.statements[self.located.small[original]])
         if original in self.located.commented:
@@ -324,6 +319,8 @@ class _Rewriter:
             return [node.with_changes(name=cst.Name(edit.name)), *lines[1:]]
         if isinstance(edit, AddParameter):
             return [with_parameter(node, edit.name, edit.default), *lines[1:]]
+        if isinstance(edit, AddDecorator):
+            return [self._decorated(node, edit), *lines[1:]]
         if isinstance(edit, RemoveBase):
             bases = [base for i, base in enumerate(node.bases) if i != edit.index]
             return [node.with_changes(bases=bases), *lines[1:]]
@@ -348,6 +345,10 @@ class _Rewriter:
         if isinstance(edit, ReplaceStatement):
             return self._replace(node, edit) if alone else lines
         raise TypeError(f"unknown edit {edit}")
+
+    def _decorated(self, node: cst.FunctionDef, edit: AddDecorator) -> cst.FunctionDef:
+        (function,) = statements(f"@{edit.code}\ndef f():\n    pass\n", None, self.names)
+        return node.with_changes(decorators=[*node.decorators, *function.decorators])
 
     def _guarded(self, lines: list[Any], edit: GuardImport) -> list[Any]:
         helper = self.names.spell("compat.not_migrated") if any(dotted for _, dotted in edit.stand_ins) else ""

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from chainer2torch.rewrite.layout import closing_comma
-from chainer2torch.rewrite.printing import code_of
+from chainer2torch.rewrite.printing import code_of, fields
 from chainer2torch.rewrite.torch_names import COMPAT, dotted_name
 
 
@@ -330,13 +330,20 @@ def _first_use(body: Sequence[Any], names: Collection[str]) -> int | None:
 
 def names_any(node: cst.CSTNode, names: Collection[str]) -> bool:
     """Whether a statement reads or calls something by one of the names."""
-    if isinstance(node, cst.Name):
-        return node.value in names
-    if isinstance(node, cst.Attribute):
-        return names_any(node.value, names)
-    if isinstance(node, cst.Arg):  # not the keyword
-        return names_any(node.value, names)
-    return any(names_any(child, names) for child in node.children)
+    pending: list[Any] = [node]
+    while pending:
+        one = pending.pop()
+        kind = one.__class__
+        if kind is cst.Name:
+            if one.value in names:
+                return True
+        elif kind is cst.Attribute or kind is cst.Arg:  # not what is behind the dot, and not the keyword
+            pending.append(one.value)
+        elif isinstance(one, (list, tuple)):
+            pending.extend(one)
+        elif isinstance(one, cst.CSTNode):
+            pending.extend(getattr(one, field) for field in fields(kind))
+    return False
 
 
 _BLANK = cst.EmptyLine(indent=False)

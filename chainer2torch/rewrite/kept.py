@@ -101,6 +101,17 @@ def shorten(
     return Kept("".join([*parts, source.text[at:end]]), name, tuple(statements), counts, pieces)
 
 
+def end_of_code(source: Source) -> int:
+    """The offset behind the last line with code: LibCST does not keep all comments that follow it."""
+    line = source.tree.body[-1].end_lineno or 0
+    while line < len(source.line_starts):
+        end = source.line_starts[line]
+        if not source.text[:end].rstrip("\r\n").endswith("\\"):
+            return end
+        line += 1
+    return len(source.text)
+
+
 def with_whole_indents(source: Source, end: int) -> str:
     """The text up to ``end``, with no line break between a statement and its indentation."""
     starts = {source.start(node) for node in source.nodes if isinstance(node, ast.stmt)}

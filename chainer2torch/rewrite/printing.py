@@ -5,9 +5,11 @@ Between two texts of one module only a few of its statements change: those that 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
@@ -20,6 +22,16 @@ def parse_module(text: str) -> cst.Module:
         return cst.parse_module(text)
     except ValueError:  # a form feed in the first indentation: LibCST cannot take that for the usual one
         return cst.parse_module(text, cst.PartialParserConfig(default_indent="    "))
+
+
+# fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
+_PUNCTUATION = frozenset(
+    """
+    lpar rpar lbracket rbracket lbrace rbrace comma equal colon semicolon dot operator keyword attr leading_lines header
+    footer
+    """.split()
+)
+N = TypeVar("N", bound=cst.CSTNode)
 
 
 class _State(CodegenState):
@@ -60,6 +72,31 @@ def _tokens(node: cst.CSTNode, module: cst.Module) -> list[str]:
 
 
 @functools.cache
+def fields(node_type: type) -> tuple[str, ...]:
+    """The fields of a LibCST node in which expressions and statements stand."""
+    return tuple(
+        f.name
+        for f in dataclasses.fields(node_type)
+        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
+    )
+
+
+@functools.cache
+def _fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(node_type))
+
+
+def changed(node: N, changes: Mapping[str, Any]) -> N:
+    """A node with other values in some of its fields: ``node.with_changes``, which looks at every field twice."""
+    kind = node.__class__
+    new = object.__new__(kind)
+    for name in _fields(kind):
+        object.__setattr__(new, name, changes[name] if name in changes else getattr(node, name))
+    new.__post_init__()  # is it code?
+    return new
+
+
+@functools.cache
 def _empty() -> cst.Module:
     return cst.Module([])
 
@@ -69,4 +106,4 @@ def code_of(node: cst.CSTNode, module: cst.Module | None = None) -> str:
     return "".join(_tokens(node, module or _empty()))
 
 
-__all__ = ["Printer", "code_of", "parse_module"]
+__all__ = ["Printer", "changed", "code_of", "fields", "parse_module"]

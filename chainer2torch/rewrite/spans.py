@@ -8,6 +8,7 @@ starts at the offset that ``ast`` gives for the statement.
 from __future__ import annotations
 
 import ast
+import functools
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -55,6 +56,12 @@ class _Mark(AbstractContextManager[None]):
         self.state.found(self.node, self.start)
 
 
+@functools.cache
+def is_expression(node_type: type[cst.CSTNode]) -> bool:
+    """Whether nodes of a type are expressions."""
+    return issubclass(node_type, cst.BaseExpression)
+
+
 class _Recorder(CodegenState):
     """A code generator that counts characters instead of keeping them."""
 
@@ -96,8 +103,8 @@ class _Recorder(CodegenState):
     def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> _Mark:  # type: ignore[override]
         return _Mark(self, node)
 
-    def found(self, node: cst.CSTNode, start: int) -> None:
-        if not isinstance(node, cst.BaseExpression):
+    def found(self, node: Any, start: int) -> None:
+        if not is_expression(node.__class__):
             return
         end = self.offset
         if type(node) in _WITH_PARENTHESES:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
 from chainer2torch.rewrite.layout import closing_comma
-from chainer2torch.rewrite.printing import code_of
+from chainer2torch.rewrite.printing import changed, code_of, fields
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 from chainer2torch.rules.row import TEMPLATE_ROOTS
 
+N = TypeVar("N", bound=cst.CSTNode)
 _ATOMS = (
     cst.Name,
     cst.Attribute,
@@ -29,15 +29,6 @@ _ATOMS = (
     cst.DictComp,
     cst.SetComp,
     cst.Ellipsis,
-)
-
-
-# fields of LibCST nodes that hold no expression, apart from whitespace: nothing in them is ever replaced
-_PUNCTUATION = frozenset(
-    """
-    lpar rpar lbracket rbracket lbrace rbrace comma equal colon semicolon dot operator keyword attr leading_lines header
-    footer
-    """.split()
 )
 
 
@@ -85,16 +76,6 @@ class Operands:
         return found
 
 
-@functools.cache
-def fields(node_type: type) -> tuple[str, ...]:
-    """The fields of a LibCST node in which expressions and statements stand."""
-    return tuple(
-        f.name
-        for f in dataclasses.fields(node_type)
-        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
-    )
-
-
 class _Instantiate:
     """Fills in a template: LibCST's way of visiting, without its way into whitespace and punctuation."""
 
@@ -117,7 +98,7 @@ class _Instantiate:
                     new = self.fill(value)
                     if new is not value:
                         changes[name] = new
-        updated = node.with_changes(**changes) if changes else node
+        updated = changed(node, changes) if changes else node
         leave = getattr(self, "leave_" + kind.__name__, None)
         return updated if leave is None else leave(node, updated)
 
@@ -130,7 +111,7 @@ class _Instantiate:
         dotted = dotted_name(original_node)
         if dotted and dotted.split(".")[0] in TEMPLATE_ROOTS:
             return parse(self.names.spell(dotted))
-        return updated_node.with_changes(value=_placed(original_node.value, updated_node.value))
+        return _with(updated_node, "value", _placed(original_node.value, updated_node.value))
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         if original_node.value in self.operands:
@@ -156,7 +137,7 @@ class _Instantiate:
                 return value
             return cst.Call(cst.Attribute(atom(value), cst.Name("long")))
         args = self._arguments(original_node, updated_node)
-        return updated_node.with_changes(func=self._callee(original_node, updated_node), args=args)
+        return changed(updated_node, {"func": self._callee(original_node, updated_node), "args": args})
 
     def _callee(self, original: cst.Call, updated: cst.Call) -> cst.BaseExpression:
         if isinstance(original.func, cst.Name) and original.func.value not in self.operands:
@@ -187,7 +168,7 @@ class _Instantiate:
         return literal is not None and code_of(value) == literal
 
     def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.BaseExpression:
-        return updated_node.with_changes(value=_placed(original_node.value, updated_node.value))
+        return _with(updated_node, "value", _placed(original_node.value, updated_node.value))
 
     def leave_BinaryOperation(
         self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
@@ -215,6 +196,10 @@ class _Instantiate:
 
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 _EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def _with(node: N, field: str, value: cst.CSTNode) -> N:
+    return node if getattr(node, field) is value else changed(node, {field: value})
 
 
 def _is_macro(node: cst.Call, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -41,17 +42,20 @@ def unwrapped(node: Any, edit: Unwrap, elif_: bool, code: Callable[[str], list[A
     else:
         block = node.body
     trailing: list[Any] = []
+    blank: list[Any] = []
     if isinstance(block, cst.IndentedBlock):
         body: list[Any] = list(block.body)
         if block.header.comment is not None:
             above.append(cst.EmptyLine(comment=block.header.comment))
         trailing = [line for line in block.footer if line.comment]
+        behind_last = itertools.takewhile(lambda line: not line.comment, reversed(block.footer))
+        blank = [cst.EmptyLine(indent=False) for _ in behind_last]  # with blanks in it, so it was the block's
     else:
         body = [cst.SimpleStatementLine(block.body, trailing_whitespace=block.trailing_whitespace)]
     if len(body) == 1 and is_pass(body[0]):
         body = comments_above(body[0])
     behind = code(edit.append) if edit.append else []
-    return import_edits.above([*body, *import_edits.above(behind, trailing)], above)
+    return import_edits.above([*body, *import_edits.above(behind, trailing), *blank], above)
 
 
 def _without_item(node: cst.With, index: int) -> cst.With:

@@ -359,3 +359,22 @@ def test_parts_that_a_method_takes_from_its_module_are_reached(layers: str, reac
     code = native(IN_A_LOOP.format(layers=layers)).code
     assert ("    model.eval()\n    y = model(x)\n    model.train()\n" in code) == reached
     assert ("with compat." in code) != reached
+
+
+@pytest.mark.parametrize(
+    ("head", "plain"),
+    [
+        ("@functools.wraps(f)\n    ", False),  # `f` is a method, whose modules are switched when they are called
+        ("", True),  # `f` is most likely a model
+    ],
+)
+def test_what_a_decorator_is_given_is_no_module(head, plain):
+    text = (
+        "import functools\nimport chainer\n\n\ndef testing(f):\n    "
+        + head
+        + "def wrapped(self, *args):\n        with chainer.using_config('train', False):\n"
+        "            return f(self, *args)\n    return wrapped\n"
+    )
+    code = migrate_source(text, options=Options(style="native")).code
+    assert ("f.eval()" in code) is plain, code
+    assert ("in_mode(False)" in code) is not plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from chainer2torch.rewrite.printing import Printer, code_of
+from chainer2torch.rewrite.printing import Printer, changed, code_of
 
 TEXTS = (
     "",
@@ -36,3 +36,12 @@ def test_a_node_is_printed_alone_or_with_the_line_ends_of_its_module() -> None:
     statement = module.body[0]
     assert code_of(statement, module) == module.code
     assert code_of(statement) == cst.Module([]).code_for_node(statement) == "x = f(\n    1)\n"
+
+
+def test_a_changed_node_is_checked_as_libcst_checks_it() -> None:
+    statement = cst.ensure_type(cst.parse_module("return(x)\n").body[0], cst.SimpleStatementLine).body[0]
+    one = changed(statement, {"value": cst.parse_expression("(y)")})
+    assert code_of(one) == "return(y)"
+    assert code_of(statement) == "return(x)"
+    with pytest.raises(cst.CSTValidationError):
+        changed(statement, {"value": cst.Name("y")})

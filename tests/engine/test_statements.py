@@ -4,6 +4,7 @@ import textwrap
 
 import pytest
 
+from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 
 UNWRAPPED = [
@@ -383,3 +384,13 @@ def test_what_would_assign_a_name_to_itself_goes(migrate, before, after):
     call = "" if "class" in before else "f(x.array)\n"
     migrated = migrate(head + call + before, rules=load_rules(style="native"))
     assert migrated.code.split(uses)[1] == after
+
+
+def test_a_line_of_blanks_below_a_block_stays_an_empty_line():
+    """Editors leave blanks there, as far in as the block: for LibCST the line is the block's."""
+    code = migrate_source(
+        "import chainer\n\n\nclass Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+        "        with self.init_scope():\n            self.a = 1\n            \n"
+        "    def count(self):\n        return self.a\n"
+    ).code
+    assert code.endswith("        self.a = 1\n\n    def count(self):\n        return self.a\n")

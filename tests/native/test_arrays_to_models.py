@@ -75,3 +75,37 @@ ROWS = "[[0.25 * i + j for j in range(3)] for i in range(5)]"
 def test_a_layer_in_a_method_gets_a_tensor(array, shape):
     code = check(PROGRAM.format(array=array), head=HEAD.format(shape=shape))
     assert "retain_graph" not in code or "getattr" in array
+
+
+CHOSEN = """
+def pair(rows):
+    return rows[:, :2], rows[:, 2:]
+
+
+def score(model, rows):
+    x, y = pair(rows)
+    if gpu >= 0:
+        x = cuda.to_gpu(x)
+        y = cuda.to_gpu(y)
+    return F.mean((model.hidden(x) - F.sum(y)) ** 2)
+
+
+def train(model):
+    rows = getattr(Rows([[1.0, 2.0, 0.5], [0.5, -1.0, 2.0]]), 'lo' + 'ad')()
+    seen = []
+    for use in {'a': score}.values():
+        loss = use(model, rows)
+        model.cleargrads()
+        loss.backward()
+        seen.append(float(loss.array))
+        x, _ = pair(rows)
+        if gpu >= 0:
+            x = cuda.to_gpu(x)
+        seen.append(float(F.sum(model.hidden(x)).array))
+    return seen
+"""
+
+
+def test_what_a_gpu_would_get_is_an_array_on_the_cpu_too():
+    """Nothing is known of the rows but that they may be sent to a GPU; nor, in `score`, of the model."""
+    check(CHOSEN, head=HEAD.format(shape="(2, 3)").replace("L.Linear(3, 4)", "L.Linear(2, 4)"))

@@ -152,3 +152,11 @@ def test_what_changes_often_is_unknown_and_what_has_settled_stays_known():
         steps + "def f40(x, n):\n    return x\ndef g(x):\n    y = f0(F.relu(x), 1)\n    return y.data\n"
     ).code
     assert "return y.detach()" in code
+
+
+def test_the_host_copy_of_a_name_that_holds_what_a_variable_held():
+    """CuPy's get(); a queue that has the name somewhere else keeps its own."""
+    text = "def f(model, x):\n    F.relu(x)\n    q = model(x).data\n    return np.argmax(q.get())\n"
+    assert "return np.argmax(q.cpu().numpy())" in migrated(text).code
+    other = "def f(model, x):\n    F.relu(x)\n    q = model.queue\n    if x:\n        q = x.data\n    return q.get()\n"
+    assert "return q.get()" in migrated(other).code

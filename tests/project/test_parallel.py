@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch import engine
+from chainer2torch import part_engine
 from chainer2torch.project import worker_pool
 from chainer2torch.engine import migrate_sources
 from chainer2torch.cli.progress import shown
@@ -141,7 +141,7 @@ def test_where_no_process_can_be_started_this_one_does_it(monkeypatch):
 def test_killed_workers_do_not_change_a_byte(tmp_path, monkeypatch, rewrite):
     texts = sources()
     whole = migrate_sources(texts, rewrite=rewrite, jobs=1)
-    real = engine._migrate_file
+    real = part_engine._migrate_file
 
     def dies_once(ledger, *rest):
         path = ledger.context.module.path
@@ -149,7 +149,7 @@ def test_killed_workers_do_not_change_a_byte(tmp_path, monkeypatch, rewrite):
             once(tmp_path, path.replace("/", "_"), lambda: os.kill(os.getpid(), signal.SIGKILL))
         return real(ledger, *rest)
 
-    monkeypatch.setattr(engine, "_migrate_file", dies_once)
+    monkeypatch.setattr(part_engine, "_migrate_file", dies_once)
     assert migrate_sources(texts, rewrite=rewrite, jobs=3) == whole
     assert list(tmp_path.iterdir()), "processes did die"
 
@@ -160,7 +160,7 @@ def test_an_error_in_one_file_leaves_that_file_alone(monkeypatch, place, jobs):
     texts = sources()
     whole = migrate_sources(texts, jobs=1)
     bad = next(path for path in whole if whole[path].changed)
-    real = getattr(engine, place)
+    real = getattr(part_engine, place)
 
     def fails(*arguments):
         module = arguments[0].context.module if place == "_migrate_file" else arguments[1]
@@ -168,7 +168,7 @@ def test_an_error_in_one_file_leaves_that_file_alone(monkeypatch, place, jobs):
             raise RuntimeError("a defect")
         return real(*arguments)
 
-    monkeypatch.setattr(engine, place, fails)
+    monkeypatch.setattr(part_engine, place, fails)
     found = migrate_sources(texts, jobs=jobs)
     assert found[bad].defect and "RuntimeError: a defect" in found[bad].error and not found[bad].changed
     assert [path for path in whole if path != bad and found[path] != whole[path]] == []
@@ -195,12 +195,12 @@ def test_ctrl_c_and_an_end_from_outside_are_one_line_and_leave_nothing(tmp_path,
     program = textwrap.dedent("""\
         import os, pathlib, signal, sys, time
         signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests may have it ignored
-        from chainer2torch import engine
+        from chainer2torch import part_engine
         from chainer2torch.__main__ import main
         def slow(*_):
             pathlib.Path(str(os.getpid()) + ".pid").touch()
             time.sleep(60)
-        engine._migrate_file = slow
+        part_engine._migrate_file = slow
         sys.argv = ["chainer2torch", "migrate", "src", "-o", "out", "-j", "2"]
         main()
         """)

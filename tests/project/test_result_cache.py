@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from chainer2torch import engine
+from chainer2torch import engine, part_engine
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.cli.app import cli
 from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.project.result_cache import ResultCache, default_folder, version_of_all
@@ -87,13 +91,13 @@ def test_after_any_edits_a_run_that_remembers_finds_what_one_without_memory_find
 def analysed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The files of each analysis that is made from now on."""
     found: list[list[str]] = []
-    real = engine.Analysis.run
+    real = Analysis.run
 
-    def run(self: engine.Analysis) -> engine.Analysis:
+    def run(self: Analysis) -> Analysis:
         found.append(list(self.project.modules))
         return real(self)
 
-    monkeypatch.setattr(engine.Analysis, "run", run)
+    monkeypatch.setattr(Analysis, "run", run)
     return found
 
 
@@ -204,7 +208,7 @@ def test_nothing_unfinished_is_left_and_the_folder_says_what_it_is(tmp_path):
 def test_an_error_of_ours_is_not_remembered(tmp_path, monkeypatch):
     memory, texts = ResultCache(tmp_path, "1"), tree()
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "decide", lambda *_: 1 / 0)
+        patch.setattr(part_engine, "decide", lambda *_: 1 / 0)
         assert migrated(texts, memory)["alone.py"].defect
     assert migrated(texts, memory) == migrated(texts, None)
 
@@ -264,3 +268,28 @@ def test_the_folder_does_not_grow_without_end(tmp_path, monkeypatch):
     for number in range(1500):
         memory.put(str(number), number)
     assert 256 < len(list(tmp_path.glob("*/*"))) < 800 and memory.get("1499") == 1499
+
+
+def test_a_run_that_knows_everything_imports_neither_analysis_nor_plan(tmp_path):
+    program = (
+        "import sys; from pathlib import Path; from chainer2torch.engine import Options, migrate_sources\n"
+        "from chainer2torch.project.result_cache import ResultCache\n"
+        f"results = migrate_sources({tree()!r}, memory=ResultCache(Path({str(tmp_path)!r}), '1'), options=Options())\n"
+        "print(results['net.py'].changed, 'chainer2torch.plan.pipeline' in sys.modules)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def said() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert said() == "True True"
+    assert said() == "True False"
+
+
+def test_what_a_text_says_is_kept_with_its_result(tmp_path):
+    memory = ResultCache(tmp_path, "1")
+    first = migrated(tree(), memory)
+    again = migrated(tree(), memory)
+    assert all(again[path].said == first[path].said is not None for path in first)

@@ -402,7 +402,7 @@ def put(row: Row, examples: Sequence[Example]) -> None:
         key = short if f"\n[{short}]" in text else f'"{short}"'
         start = text.index(f"\n[{key}]") + 1
         added = [block(key, example) for example in examples]
-    following = re.compile(r"^(\[\[same\]\]$|\[(?!\[)|# ----)", re.MULTILINE).search(text, start + 1)
+    following = re.compile(r"^(\[\[same\]\]|\[(\"[^\"\n]+\"|[\w.]+)\]|# ----.*)$", re.MULTILINE).search(text, start + 1)
     end = following.start() if following else len(text)
     head = text[:end].rstrip("\n")
     path.write_text(head + "\n" + "".join(added) + "\n" + text[end:], encoding="utf-8")

@@ -103,10 +103,10 @@ def batched(example: Kind) -> Kind:
         return Tensor(None if example.rank is None else example.rank + 1, example.dtype, array=True)
     if scalar_type(example) == "int":
         return Tensor(1, "int64" if isinstance(example, (Const, Scalar)) else None, array=True)
-    if scalar_type(example) == "float":
-        return Tensor(1, None, array=True)
+    if scalar_type(example) == "float":  # Python's own are float64, NumPy's may be float32
+        return Tensor(1, "floating", array=True)
     if isinstance(example, Dct):
-        return Dct(batched(example.element))
+        return Dct(batched(example.element), tuple((name, batched(kind)) for name, kind in example.items))
     return Batch()
 
 

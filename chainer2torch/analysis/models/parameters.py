@@ -59,6 +59,11 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
 }
 
 
+_BY_METHOD = {
+    name: [(base, kinds) for (base, method), kinds in _PASSED.items() if method == name] for _, name in _PASSED
+}
+
+
 def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     """The environment in which a function's body starts."""
     a = func.node.args
@@ -110,8 +115,8 @@ def _is_used_as_tensor(interpreter: Interpreter, func: FuncInfo, name: str) -> b
 def _passed(interpreter: Interpreter, func: FuncInfo, index: int) -> Kind | None:
     if func.cls is None:
         return None
-    for (base, method), kinds in _PASSED.items():
-        if func.name == method and index in kinds and interpreter.derives(func.cls, base):
+    for base, kinds in _BY_METHOD.get(func.name, ()):
+        if index in kinds and interpreter.derives(func.cls, base):
             return parse_spec("list of device" if _is_of_version_1(interpreter, func) else kinds[index])
     return None
 

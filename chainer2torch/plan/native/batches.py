@@ -99,12 +99,23 @@ def _required(function: FuncInfo, bound: bool) -> int:
 def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
     """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name.
 
-    None: some are, and others are known to be something else.
+    Where nobody knows them, the project's own data sets say it. None: some are, and others are known to be others.
     """
     made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
     examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)) if k != UNKNOWN]
-    named = [isinstance(k, Dct) for k in examples]
-    return None if len(set(named)) == 2 else any(named)
+    named = frozenset(isinstance(k, Dct) for k in examples) or analysis.once(_of_own_datasets)
+    return None if len(named) == 2 else any(named)
+
+
+def _of_own_datasets(analysis: Analysis) -> frozenset[bool]:
+    """Whether the examples of the data sets that the project defines are dictionaries: both, where they differ."""
+    return frozenset(
+        isinstance(kind, Dct)
+        for cls in analysis.classes.values()
+        if "get_example" in cls.methods
+        for kind in options(cls.methods["get_example"].returns or UNKNOWN)
+        if kind != UNKNOWN
+    )
 
 
 def _examples(analysis: Analysis, dataset: Kind) -> Iterator[Kind]:

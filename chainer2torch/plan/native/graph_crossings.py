@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
@@ -53,6 +54,7 @@ class _Walk:
             if self._hands_back(node):
                 for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
                     self._backward(arg)
+                self._updates += [(optimizer, self._models.get(optimizer)) for optimizer in self._stepped(node)]
             elif not isinstance(node.func, ast.Attribute):
                 continue
             elif node.func.attr in _CUTS:
@@ -79,6 +81,17 @@ class _Walk:
             if isinstance(kind, Func)
             for node in ast.walk(kind.info.node)
         )
+
+    def _stepped(self, call: ast.Call) -> list[str]:
+        """The optimizers that a call hands to a function which steps them."""
+        functions = [kind.info.node for kind in options(self._analysis.kind(call.func)) if isinstance(kind, Func)]
+        values = [
+            helpers_of_steps.handed(function, call, parameter)
+            for function in functions
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for parameter in sorted(helpers_of_steps.asked(function, _STEPS))
+        ]
+        return [ast.unparse(value) for value in values if value is not None and self._is_optimizer(value)]
 
     def _cut(self, name: str) -> None:
         """``x.unchain_backward()``: what x was made from has no graph any more; what was made from x begins at x."""
@@ -148,7 +161,10 @@ class _Walk:
     def _is_step(self, node: ast.Call) -> bool:
         if not isinstance(node.func, ast.Attribute) or node.func.attr not in _STEPS:
             return False
-        kinds = options(self._analysis.kind(node.func.value))
+        return self._is_optimizer(node.func.value)
+
+    def _is_optimizer(self, value: ast.expr) -> bool:
+        kinds = options(self._analysis.kind(value))
         return any(isinstance(k, Inst) and self._analysis.derives(k.cls, "chainer.Optimizer") for k in kinds)
 
 

@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import Inst
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
+from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.plan.native import graph_crossings, heeding, places
 from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.class_checks import asked_classes
@@ -384,7 +385,23 @@ class _Writer:
         around = places.function_of(self.context, use.node) or self.context.source.tree
         if not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             return frozenset()
-        return graph_crossings.crossed(self.context.analysis, around)
+        found = graph_crossings.crossed(self.context.analysis, around)
+        if isinstance(use.node, ast.Name) and not isinstance(around, ast.Module):
+            found |= self._crossed_by_callers(around, use.node.id)
+        return found
+
+    def _crossed_by_callers(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> frozenset[str]:
+        """The same of an optimizer that the code around is handed: ``def update(opt, loss)``."""
+        context = self.context
+        if name not in helpers_of_steps.asked(function, frozenset({"update"})):
+            return frozenset()
+        for call in helpers_of_steps.calls_of(context.source, function):
+            outer = places.function_of(context, call) or context.source.tree
+            value = helpers_of_steps.handed(function, call, name)
+            if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)) and value is not None:
+                if ast.unparse(value) in graph_crossings.crossed(context.analysis, outer):
+                    return frozenset({name})
+        return frozenset()
 
 
 __all__ = ["run"]

@@ -68,8 +68,9 @@ def _imported(analysis: Analysis, context: Context) -> list[tuple[str, str, str]
 def _through_modules(context: Context, ledger: Ledger) -> list[tuple[str, str]]:
     """(path, name) of each ``module.name`` of a module of the project that no edit replaces."""
     found = []
+    facts = context.analysis.facts
     for node in context.source.of(ast.Attribute):
-        kind = context.analysis.kind(node.value)
+        kind = facts.get(node.value)
         if isinstance(kind, Mod) and _root(node) not in ledger.consumed:
             found.append((kind.info.path, node.attr))
     return found

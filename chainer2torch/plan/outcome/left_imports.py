@@ -125,11 +125,11 @@ def names_at_import(context: Context, ledger: Ledger) -> tuple[frozenset[str], f
     imported = path in project.import_folders or project.is_package(context.module.directory)
     at_top = [
         node
-        for node in context.source.of(ast.Name)
-        if isinstance(node.ctx, ast.Load)
+        for node, _ in context.analysis.names_in(context.source)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
         and node not in ledger.consumed
         and node not in gone
-        and isinstance(context.kind(node), Ref)
         and runs_at_import(context, node, True)
     ]
     needed = [node for node in at_top if imported or runs_at_import(context, node, False)]

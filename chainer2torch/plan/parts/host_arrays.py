@@ -56,6 +56,7 @@ _NO_ARRAYS = frozenset(
 )
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
+_TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -82,6 +83,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
     """The template that makes a tensor of an argument of a function or link; None: it is one, or nothing is known."""
     kind = context.analysis.kind(argument)
     if kind == UNKNOWN:
+        if is_sent_by_choice(context, argument):
+            return "torch.as_tensor(value)"
         return "compat.from_host(value)" if comes_from_host(context, argument) else None
     if kind == entering(kind, layer):
         return None
@@ -153,13 +156,16 @@ def takes_variables(context: Context, callee: Kind) -> bool:
             and isinstance(callee.receiver, Inst)
             and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
         )
-    return all(
+    kinds = options(callee)
+    chainers = [
         isinstance(k, Ref)
         and k.name.startswith("chainer.functions.")
         or isinstance(k, Inst)
         and context.analysis.is_link(k)
-        for k in options(callee)
-    )
+        for k in kinds
+    ]
+    # one of several functions, which are handed the same
+    return any(chainers) and all(of or isinstance(k, Func) for of, k in zip(chainers, kinds))
 
 
 def is_initializer(context: Context, callee: Kind) -> bool:
@@ -226,6 +232,22 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         return True
     made = _reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
     return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
+
+
+def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
+    """Whether a value is an array in any case: ``if gpu >= 0: x = cuda.to_gpu(x)`` stands before it."""
+    if not isinstance(node, ast.Name) or context.migrated:
+        return False
+    around = set(context.source.ancestors(node))
+    for value in _assigned(context, node, None):
+        given = value.args[0] if isinstance(value, ast.Call) and value.args else None
+        if not isinstance(given, ast.Name) or given.id != node.id or value.lineno > node.lineno:
+            continue
+        choice = context.source.enclosing(value, ast.If)
+        assert isinstance(value, ast.Call)
+        if context.analysis.kind(value.func) in _TO_GPU and choice is not None and choice not in around:
+            return True
+    return False
 
 
 def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:

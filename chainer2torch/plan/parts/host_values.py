@@ -142,12 +142,14 @@ def _unsliced(node: ast.expr) -> ast.expr:
 
 
 def _is_member_shape(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is ``x.shape`` of a tensor; a variable is not, which may be made of itself."""
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "shape"
-        and all(isinstance(k, Tensor) for k in options(context.analysis.kind(node.value)))
-    )
+    """Whether an expression is ``x.shape`` of a tensor, or of a tensor or an array of the host.
+
+    A variable is not, which may be made of itself.
+    """
+    if not isinstance(node, ast.Attribute) or node.attr != "shape":
+        return False
+    kinds = options(context.analysis.kind(node.value))
+    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
 
 
 def _names_shape(context: Context, node: ast.Name) -> bool:

@@ -126,7 +126,7 @@ def _keep_dtype(
     if not _is_variable(variable):
         return
     kinds = options(array)
-    if not all(isinstance(k, Tensor) and k.array and k.dtype in (None, "float64") for k in kinds):
+    if not all(isinstance(k, Tensor) and k.array and k.dtype in (None, "floating", "float64") for k in kinds):
         return
     if any(isinstance(k, Tensor) and k.dtype is None for k in kinds) and not is_sent(context, other):
         return

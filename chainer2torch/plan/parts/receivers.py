@@ -153,7 +153,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         return  # the same in both
     if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(context, node.value):
         return
-    held = is_held_array(context, node.value)
+    held = is_held_array(context, node.value) or node.attr == "get" and _was_held(context, node.value)
     if context.analysis.kind(node.value) == UNKNOWN and (
         held or node.attr in _OTHER_MEANING and among_tensors(context, call)
     ):
@@ -176,6 +176,25 @@ def is_held_array(context: Context, node: ast.expr) -> bool:
         isinstance(n, ast.Return) and isinstance(n.value, ast.Attribute) and is_held_array(context, n.value)
         for n in nodes_of(callee.info.node)
     )
+
+
+def _was_held(context: Context, node: ast.expr) -> bool:
+    """Whether a name of a function was given nothing but what Variables hold: ``q = model(s).data``."""
+    scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if not isinstance(node, ast.Name) or scope is None:
+        return False
+    stores = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and not _is_read(n)]
+    assigned = [context.source.parents.get(store) for store in stores]
+    return bool(stores) and all(
+        isinstance(parent, ast.Assign)
+        and isinstance(parent.value, ast.Attribute)
+        and is_held_array(context, parent.value)
+        for parent in assigned
+    )
+
+
+def _is_read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)
 
 
 def _is_host(context: Context, node: ast.expr) -> bool:

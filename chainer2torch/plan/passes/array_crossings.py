@@ -31,6 +31,7 @@ from chainer2torch.plan.parts.host_arrays import (
     filled_in_place,
     is_initializer,
     is_moved_to_device,
+    is_sent_by_choice,
     may_be_host_array,
     takes_variables,
     tensor_of,
@@ -164,7 +165,8 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
             filled_in_place(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
-            if is_moved_to_device(context.analysis.kind(argument)):
+            kind = context.analysis.kind(argument)
+            if is_moved_to_device(kind) or kind == UNKNOWN and is_sent_by_choice(context, argument):
                 wrap(context, decisions, argument, tensor_of(context, argument))
 
 

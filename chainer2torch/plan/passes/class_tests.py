@@ -277,8 +277,9 @@ _TYPES = {"chainer.backend.CpuDevice": "cpu", "chainer.backend.GpuDevice": "cuda
 
 def _device_tests(context: Context, decisions: Decisions) -> None:
     """``isinstance(device, chainer.backend.GpuDevice)``: devices of torch have one class and a type."""
+    asked = Ref("builtins.isinstance")
     for node in context.source.of(ast.Call):
-        if len(node.args) != 2 or node.keywords or context.analysis.kind(node.func) != Ref("builtins.isinstance"):
+        if len(node.args) != 2 or node.keywords or context.analysis.kind(node.func) != asked:
             continue
         name = context.reference(node.args[1])
         kinds = options(context.analysis.kind(node.args[0]))

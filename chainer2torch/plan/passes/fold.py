@@ -66,10 +66,9 @@ def run(context: Context) -> Decisions:
 
 def _copies(context: Context, decisions: Decisions) -> None:
     """Copies to the host that are made on a GPU only: a tensor has to be copied from wherever it is."""
-    for node in context.source.of(ast.If, ast.IfExp):
+    for node, truth in context.analysis.once_a_file(host_copies.shapes, context.source).items():
         assert isinstance(node, (ast.If, ast.IfExp))
-        truth = host_copies.shape(node, context.source)
-        if truth is None or not host_copies.copies(node, truth, context.analysis.kind):
+        if not host_copies.copies(node, truth, context.analysis.kind):
             continue
         if host_copies.of_variable(node, context.source):
             continue
@@ -86,8 +85,9 @@ def _versions(context: Context, decisions: Decisions) -> None:
     seen: set[ast.AST] = set()
     file = versions.File(context.source, context.kind)
     known = versions.known_names(file)
-    for node in context.source.of(ast.Name, ast.Attribute):
-        names_it = context.kind(node) == Ref(versions.VERSION) and context.names_library(node)
+    named = {node for node, name in context.analysis.names_in(context.source) if name == versions.VERSION}
+    for node in context.source.of(ast.Name, ast.Attribute) if named or known else ():
+        names_it = node in named and context.names_library(node)
         holds_it = isinstance(node, ast.Name) and node.id in known and isinstance(node.ctx, ast.Load)
         if not (names_it or holds_it):
             continue

@@ -29,9 +29,11 @@ def run(context: Context) -> Decisions:
     for statement in context.source.of(ast.Import, ast.ImportFrom):
         if not _is_tried(context, statement):
             _import(context, decisions, statement)
-    for node in context.source.of(ast.Name, ast.Attribute):
-        row = _row(context, node)
-        if row is None or isinstance(node.ctx, ast.Store) or _is_tried(context, node):
+    names = context.analysis.names_in(context.source)
+    rows = {name: _dropped(context, name) for name in {name for _, name in names}}
+    for node, name in names:
+        row = rows[name]
+        if row is None or _is_inside(context, node) or isinstance(node.ctx, ast.Store) or _is_tried(context, node):
             continue
         if isinstance(node, ast.Name) and node.id in context.imported and row.state != "manual":
             continue  # its import is what changes
@@ -45,16 +47,11 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
-def _row(context: Context, node: ast.Name | ast.Attribute) -> Row | None:
-    """The row of a dropped name, unless a longer name around it is one."""
-    kind = context.kind(node)
-    if not isinstance(kind, Ref):
-        return None
+def _is_inside(context: Context, node: ast.Name | ast.Attribute) -> bool:
+    """Whether a longer name around a dropped one is dropped, too."""
     parent = context.source.parents.get(node)
-    if isinstance(parent, ast.Attribute) and isinstance(outer := context.kind(parent), Ref):
-        if _dropped(context, outer.name) is not None:
-            return None
-    return _dropped(context, kind.name)
+    outer = context.kind(parent) if isinstance(parent, ast.Attribute) else None
+    return isinstance(outer, Ref) and _dropped(context, outer.name) is not None
 
 
 def _dropped(context: Context, name: str) -> Row | None:

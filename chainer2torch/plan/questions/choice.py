@@ -29,6 +29,7 @@ from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
+from chainer2torch.plan.questions.unrecorded import unrecorded
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
@@ -85,6 +86,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         context.is_instance,
         input_kind(context, call),
         graph=lambda: graph_use(context, call),
+        unrecorded=lambda: unrecorded(context, call) is not None,
         seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Kind, Unknown, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.flows import references
 from chainer2torch.plan.questions.device_names import is_called_device, is_gpu_number, is_number_in_text
@@ -17,6 +18,8 @@ _ORDERED = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _Test = tuple[str, str]  # an operator and what stands behind it
 _OF_GPUS: frozenset[_Test] = frozenset({("GtE", "0"), ("Gt", "-1")})
 _OF_THE_CPU: frozenset[_Test] = frozenset({("Lt", "0"), ("LtE", "-1")})
+_THERE: frozenset[_Test] = frozenset({("IsNot", "None")})
+_NOT_THERE: frozenset[_Test] = frozenset({("Is", "None")})
 _HELPER = "native.get_device({})"
 _MADE = re.compile(r"(native\.get_device\((\w+)\))")
 _OR_NONE = re.compile(r"((DEVICE|HANDED)\((\w+)\))")
@@ -38,7 +41,24 @@ def device_of_number(context: Context, spec: ast.expr, name: str) -> str:
         return f"torch.device('cuda', {name})"
     if _is_cpu(context, spec):
         return "torch.device('cpu')"
+    if _is_asked_for_none(context, spec):
+        return f"torch.device('cuda', {name}) if {name} is not None and {name} >= 0 else torch.device('cpu')"
     return f"torch.device('cuda', {name}) if {name} >= 0 else torch.device('cpu')"
+
+
+def _is_asked_for_none(context: Context, spec: ast.expr) -> bool:
+    """Whether the function around a number asks somewhere if it is None, and has not asked around this place."""
+    function = context.source.enclosing(spec, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    dumped = ast.dump(spec)
+    asked = any(
+        isinstance(node, ast.Compare)
+        and len(node.ops) == 1
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+        and _is_none(node.comparators[0])
+        and ast.dump(node.left) == dumped
+        for node in nodes_of(function)
+    )
+    return asked and not _is_known(context, spec, _THERE, _NOT_THERE)
 
 
 def device_or_none(context: Context, spec: ast.expr, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -36,6 +37,18 @@ _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
+
+
+def _decorators(analysis: Facts) -> frozenset[str]:
+    """What decorates functions, by the last part of its name; ``functools.wraps(f)`` with what it is given."""
+    found: set[str] = set()
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef):
+            for decorator in getattr(node, "decorator_list", ()):
+                name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]
+                given = decorator.args[:1] if isinstance(decorator, ast.Call) and name == "wraps" else []
+                found.update([name, *(f"wraps({ast.unparse(argument)})" for argument in given)])
+    return frozenset(found)
 
 
 class ModulesInside:
@@ -117,6 +130,9 @@ class ModulesInside:
         if not is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
             self._computed(callee, translate, loops)
             return
+        if isinstance(callee, ast.Name) and self._is_decorated(callee):
+            self.unnamed = True
+            return
         asked: ast.expr = callee
         if isinstance(callee, ast.Attribute) and self._is_library(callee.value):
             return
@@ -137,6 +153,16 @@ class ModulesInside:
             self.asked = True
         elif text is None and asked is callee:
             self.unnamed = True
+
+    def _is_decorated(self, callee: ast.Name) -> bool:
+        """Whether it is the function that a decorator was given, and no module: ``return f(self, *args)``."""
+        parents, scope = self._context.source.parents, self._context.scopes.get(callee)
+        if callee not in parents or not isinstance(scope, ast.FunctionDef):
+            return False
+        if callee.id not in {a.arg for a in scope.args.args}:
+            return False
+        decorators = self._context.analysis.once(_decorators)
+        return scope.name in decorators or f"wraps({callee.id})" in decorators
 
     def _is_library(self, holder: ast.expr) -> bool:
         """Whether it is a module of Python, such as NumPy or CuPy: nobody gives a network the name `xp`."""

@@ -34,11 +34,15 @@ def _open_classes(analysis: Analysis) -> frozenset[ClassInfo]:
     setting: set[ast.AST] = set()  # the nodes around such a call
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
-            if _sets_any(call):
+            if _is_setter(call.func) and _sets_any(call):
                 setting.update(module.source.ancestors(call))
     return frozenset(
         cls for cls in analysis.classes.values() if any(method.node in setting for method in cls.methods.values())
     )
+
+
+def _is_setter(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr == "update" or isinstance(function, ast.Name)
 
 
 def _sets_any(node: ast.AST) -> bool:

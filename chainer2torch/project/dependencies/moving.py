@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -176,7 +177,7 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
         left += result.left
         migrated = migrated or result.changed or "torch" in found or (not rewrite and any(True for _ in result.sites))
     if helpers:
-        imports |= _imports(compat_file.build(helpers, style=tree.style))
+        imports |= _imports_of_helpers(frozenset(helpers), tree.style)
     return _Needs(migrated, frozenset(imports), left, kept)
 
 
@@ -185,6 +186,12 @@ def _is_torch(path: Path) -> bool:
         return _IMPORTS_TORCH.search(files.read(path)) is not None
     except FileError:
         return False
+
+
+@functools.lru_cache(maxsize=64)  # many programs of a repository use the same
+def _imports_of_helpers(helpers: frozenset[str], style: str) -> frozenset[str]:
+    """What the module of these helpers imports."""
+    return _imports(compat_file.build(helpers, style=style))
 
 
 def _imports(code: str) -> frozenset[str]:
