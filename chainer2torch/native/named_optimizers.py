@@ -25,6 +25,38 @@ def _beginning(optimizer: Any, hook: Any = fill_missing_gradients) -> Any:
     return optimizer
 
 
+def _sgd(params: Any, lr: float = 0.01) -> Any:
+    return torch.optim.SGD(params, lr=lr)
+
+
+def _corrected(params: Any, lr: float = 0.01, momentum: float = 0.9) -> Any:
+    return _beginning(torch.optim.SGD(params, lr=lr, momentum=momentum))
+
+
+def _adagrad(params: Any, lr: float = 0.001, eps: float = 1e-8) -> Any:
+    return _beginning(torch.optim.Adagrad(params, lr=lr, eps=eps), _start_sums)
+
+
+def _adadelta(params: Any, rho: float = 0.95, eps: float = 1e-6) -> Any:
+    return _beginning(torch.optim.Adadelta(params, rho=rho, eps=eps))
+
+
+def _rmsprop(params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8) -> Any:
+    return _beginning(torch.optim.RMSprop(params, lr=lr, alpha=alpha, eps=eps))
+
+
+def _adam(params: Any, *args: Any, **options: Any) -> Any:
+    return Adam(params, **adam_options(*args, **options))
+
+
+def _amsgrad(params: Any, *args: Any, **options: Any) -> Any:
+    return Adam(params, **{**adam_options(*args, **options), "amsgrad": True})
+
+
+def _adamw(params: Any, *args: Any, weight_decay_rate: float = 0, **options: Any) -> Any:
+    return AdamW(params, **adam_options(*args, **options), weight_decay_rate=weight_decay_rate)
+
+
 class TorchOptimizersByName(metaclass=_Table):
     """``getattr(TorchOptimizersByName, "Adam")(model.parameters(), alpha=0.01)``. Source: chainer.optimizers."""
 
@@ -32,37 +64,11 @@ class TorchOptimizersByName(metaclass=_Table):
     NesterovAG = NesterovAG  # where: chosen_NesterovAG
     RMSpropGraves = RMSpropGraves  # where: chosen_RMSpropGraves
     SMORMS3 = SMORMS3  # where: chosen_SMORMS3
-
-    @staticmethod
-    def SGD(params: Any, lr: float = 0.01) -> Any:  # where: chosen_SGD
-        return torch.optim.SGD(params, lr=lr)
-
-    @staticmethod
-    def CorrectedMomentumSGD(
-        params: Any, lr: float = 0.01, momentum: float = 0.9
-    ) -> Any:  # where: chosen_CorrectedMomentumSGD
-        return _beginning(torch.optim.SGD(params, lr=lr, momentum=momentum))
-
-    @staticmethod
-    def AdaGrad(params: Any, lr: float = 0.001, eps: float = 1e-8) -> Any:  # where: chosen_AdaGrad
-        return _beginning(torch.optim.Adagrad(params, lr=lr, eps=eps), _start_sums)
-
-    @staticmethod
-    def AdaDelta(params: Any, rho: float = 0.95, eps: float = 1e-6) -> Any:  # where: chosen_AdaDelta
-        return _beginning(torch.optim.Adadelta(params, rho=rho, eps=eps))
-
-    @staticmethod
-    def RMSprop(params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8) -> Any:  # where: chosen_RMSprop
-        return _beginning(torch.optim.RMSprop(params, lr=lr, alpha=alpha, eps=eps))
-
-    @staticmethod
-    def Adam(params: Any, *args: Any, **options: Any) -> Any:  # where: chosen_Adam
-        return Adam(params, **adam_options(*args, **options))
-
-    @staticmethod
-    def AMSGrad(params: Any, *args: Any, **options: Any) -> Any:  # where: chosen_AMSGrad
-        return Adam(params, **{**adam_options(*args, **options), "amsgrad": True})
-
-    @staticmethod
-    def AdamW(params: Any, *args: Any, weight_decay_rate: float = 0, **options: Any) -> Any:  # where: chosen_AdamW
-        return AdamW(params, **adam_options(*args, **options), weight_decay_rate=weight_decay_rate)
+    SGD = _sgd  # where: chosen_SGD
+    CorrectedMomentumSGD = _corrected  # where: chosen_CorrectedMomentumSGD
+    AdaGrad = _adagrad  # where: chosen_AdaGrad
+    AdaDelta = _adadelta  # where: chosen_AdaDelta
+    RMSprop = _rmsprop  # where: chosen_RMSprop
+    Adam = _adam  # where: chosen_Adam
+    AMSGrad = _amsgrad  # where: chosen_AMSGrad
+    AdamW = _adamw  # where: chosen_AdamW

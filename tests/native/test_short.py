@@ -55,7 +55,7 @@ LONGER = {
     "RuledAdam": (252, 19),  # Chainer's interface of optimizers, whose rule a class replaces
     "AdamRule": (252, 19),
     "create_communicator": (70, 5),
-    "TorchOptimizersByName": (190, 18),
+    "TorchOptimizersByName": (200, 28),
     "HooksByName": (60, 9),
     "LateAdamW": (160, 16),
     "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
@@ -86,7 +86,6 @@ INTERFACES = {
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 50,
     "LateOptimizer": 62,
-    "TorchOptimizersByName": 34,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,

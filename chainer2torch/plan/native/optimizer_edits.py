@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
@@ -22,7 +21,7 @@ from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
-from chainer2torch.plan.native.optimizer_lines import fills, free_name, is_one_of, model_clears
+from chainer2torch.plan.native.optimizer_lines import fills, is_one_of, loss_lines, model_clears
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
@@ -43,7 +42,6 @@ from chainer2torch.plan.native.optimizers import (
     needs_target,
     target_clears,
 )
-from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -370,7 +368,7 @@ class _Writer:
             decisions.replace(whole, step, {"self": context.operand(use.node)})
             return
         operands = {"self": context.operand(use.node)}
-        template = self._loss(call, operands, bool(crossed)) if given else []
+        template = loss_lines(context, call, operands, bool(crossed)) if given else []
         for i, hooked in enumerate(lines):
             names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
             operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))
@@ -404,31 +402,6 @@ class _Writer:
                 if ast.unparse(value) in graph_crossings.crossed(context.analysis, outer):
                     return frozenset({name})
         return frozenset()
-
-    def _loss(self, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
-        """The lines that compute a loss and its gradients."""
-        context, name = self.context, free_name(self.context, call)
-        given = loss_given(call)
-        assert given
-        function, *args = given
-        others = [k for k in call.keywords if k.value is not function]
-        if isinstance(function, ast.Lambda) and not args and not others and not function.args.args:
-            value = "body"
-            if isinstance(function.body, ast.Name):
-                name = function.body.id
-            operands["body"] = context.operand(function.body)
-        else:
-            texts, handed = handed_on(context, args, others)
-            value = f"function({', '.join(texts)})"
-            operands.update({"function": context.operand(function), **handed})
-        is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
-        first = [] if is_there else [f"{name} = {value}"]
-        if context.module.path in context.analysis.once(cuts).long:  # it ends where the graph was cut
-            around = places.function_of(context, call) or context.source.tree
-            keeps = crosses or any(isinstance(n, ast.Attribute) and n.attr == CUTS for n in nodes_of(around))
-            rest = ["retain_graph=True"] if keeps else []
-            return [*first, "self.zero_grad()", f"native.backward({', '.join([name, *rest])})"]
-        return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
 __all__ = ["run"]

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native import places
+from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
-from chainer2torch.plan.native.optimizers import CLEARS
+from chainer2torch.plan.native.optimizers import CLEARS, loss_given
+from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
 
 
 def is_one_of(torch: Sequence[str]) -> str:
@@ -84,4 +87,29 @@ def _is_bound_behind(context: Context, load: ast.Name, call: ast.Call) -> bool:
     return not context.source.start(binding) < context.source.start(call) < context.source.start(load)
 
 
-__all__ = ["fills", "free_name", "is_one_of", "model_clears"]
+def loss_lines(context: Context, call: ast.Call, operands: dict[str, Operand], crosses: bool) -> list[str]:
+    """The lines that compute a loss and its gradients, as those of a template with these operands."""
+    name, given = free_name(context, call), loss_given(call)
+    assert given
+    function, *args = given
+    others = [k for k in call.keywords if k.value is not function]
+    if isinstance(function, ast.Lambda) and not args and not others and not function.args.args:
+        value = "body"
+        if isinstance(function.body, ast.Name):
+            name = function.body.id
+        operands["body"] = context.operand(function.body)
+    else:
+        texts, handed = handed_on(context, args, others)
+        value = f"function({', '.join(texts)})"
+        operands.update({"function": context.operand(function), **handed})
+    is_there = isinstance(function, ast.Lambda) and ast.unparse(function.body) == name and value == "body"
+    first = [] if is_there else [f"{name} = {value}"]
+    if context.module.path in context.analysis.once(cuts).long:  # it ends where the graph was cut
+        around = places.function_of(context, call) or context.source.tree
+        keeps = crosses or any(isinstance(n, ast.Attribute) and n.attr == CUTS for n in nodes_of(around))
+        rest = ["retain_graph=True"] if keeps else []
+        return [*first, "self.zero_grad()", f"native.backward({', '.join([name, *rest])})"]
+    return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
+
+
+__all__ = ["fills", "free_name", "is_one_of", "loss_lines", "model_clears"]
