@@ -78,11 +78,3 @@ def test_the_loop_runs_without_a_gpu(example, loop, tmp_path, monkeypatch):
         sets = {name: program["Data"](rows) for name in ("train", "test")}
         program["main"](types.SimpleNamespace(gpu=None), sets)
     assert "validation/main/loss" in (tmp_path / "result" / "log").read_text()
-
-
-def test_data_sets_of_both_forms_keep_the_form_of_chainer():
-    other = (
-        "class Other(chainer.dataset.DatasetMixin):\n    def get_example(self, i):\n        return self.rows[i], 1\n"
-    )
-    code = migrate_source(f"{PROGRAM}\n\n{other}", rules=RULES).code
-    assert "updater.update_core(batch)" in code and "for x, t in" not in code

@@ -5,17 +5,19 @@ was meant to change: `python -m tests.support.emitted`, and read the difference.
 """
 
 import dataclasses
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules import emitted
-from chainer2torch.verify.rules.mutation import RECORDED
-from chainer2torch.verify.rules.mutation_report import run
 from tests.support import proved_rows
 from tests.support.emitted import FOLDER
 
+ROOT = Path(__file__).resolve().parents[2]
 RULES = {style: load_rules(strict=False, style=style) for style in emitted.STYLES}
 ROWS = {style: [row for row in rules.every.values() if row.examples] for style, rules in RULES.items()}
 
@@ -63,6 +65,11 @@ def test_a_guard_that_chooses_a_form_with_the_same_values_is_noticed():
 
 
 def test_the_report_tells_values_from_the_record():
-    report = run(RULES["native"], ["xp.Module.identity"], "all", 0, None, FOLDER)
-    assert {verdict.status for verdict in report.verdicts} >= {"killed", RECORDED}
-    assert report.exit_code == 0, report.lines()
+    """By the command itself: such a run makes its process one without Chainer."""
+    words = ["xp.Module.identity", "--style", "native", "--mutants", "all,0", "--record", str(FOLDER)]
+    done = subprocess.run(
+        [sys.executable, "-m", "chainer2torch", "verify", "rules", *words], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = (line.split() for line in done.stdout.splitlines() if line.startswith("row ") and " all " in line)
+    assert int(row[3]) > 0 and int(row[4]) > 0, done.stdout  # killed, and recorded

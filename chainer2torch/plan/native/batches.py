@@ -99,11 +99,14 @@ def _required(function: FuncInfo, bound: bool) -> int:
 def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
     """Whether the examples that an iterator reads are dictionaries, whose batches go to a model by name.
 
-    Where nobody knows them, the project's own data sets say it. None: some are, and others are known to be others.
+    Where nobody knows them, the project's own data sets say it, if they agree. None: some are, and others are known to
+    be others.
     """
     made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
     examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)) if k != UNKNOWN]
-    named = frozenset(isinstance(k, Dct) for k in examples) or analysis.once(_of_own_datasets)
+    named = {isinstance(k, Dct) for k in examples}
+    if not named:
+        return analysis.once(_of_own_datasets) == {True}
     return None if len(named) == 2 else any(named)
 
 
