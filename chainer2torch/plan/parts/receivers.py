@@ -89,7 +89,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if attribute_of_array(context, decisions, node):
         return
     without_rule(context, decisions, node)
-    if node.attr not in DISTINCTIVE or not _nobody_knows(context, context.analysis.kind(node.value)):
+    known = not _nobody_knows(context, context.analysis.kind(node.value))
+    if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.imports_chainer:
         return

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.jit import _builtins
 
 # what stands where an array was made for a Variable
 _MAKERS = ("zeros", "ones", "full", "eye", "arange", "tensor")
@@ -32,8 +33,16 @@ def install() -> None:
 
 
 def _making_doubles(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """A function of torch's that gives float64 where it is asked for float32: a Variable of such an array was cast."""
-    return lambda *args, **kwargs: double(make(*args, **kwargs))
+    """A function of torch's that gives float64 where it is asked for float32: a Variable of such an array was cast.
+
+    Functions that torch.jit compiles, as those of libraries, have the function itself.
+    """
+
+    def making(*args: Any, **kwargs: Any) -> torch.Tensor:
+        return double(make(*args, **kwargs))  # type: ignore[no-any-return]
+
+    _builtins._register_builtin(making, _builtins._find_builtin(make))
+    return making
 
 
 def _change_helpers() -> None:
