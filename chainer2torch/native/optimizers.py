@@ -66,9 +66,12 @@ class Adam(torch.optim.Adam):
 
 
 def adam_options(
-    alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, amsgrad: bool = False
+    alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, *, amsgrad: bool = False
 ) -> dict[str, Any]:
-    """Adam's settings under PyTorch's names, for settings that come from a file. Source: chainer.optimizers.Adam."""
+    """Adam's settings under PyTorch's names, for settings that come from a file. Source: chainer.optimizers.Adam.
+
+    What follows ``eps`` there is ``eta``, which this does not take by its place.
+    """
     return {"lr": alpha, "betas": (beta1, beta2), "eps": eps, "amsgrad": amsgrad}
 
 

@@ -431,3 +431,10 @@ def test_betas_may_be_whole_numbers():
     layer = nn.Linear(2, 2)
     assert own.Adam(layer.parameters(), betas=(0, 0.9)).param_groups[0]["betas"] == (0.0, 0.9)
     assert late_optimizers.LateAdam(0.001, 0, 0.9).param_groups[0]["betas"] == (0.0, 0.9)
+
+
+def test_settings_by_their_place_end_before_eta():
+    """Chainer's fifth is ``eta``, not ``amsgrad``: it is refused, and not taken for another one."""
+    assert own.adam_options(0.1, 0.8, 0.9, 1e-4)["eps"] == 1e-4
+    with pytest.raises(TypeError):
+        own.adam_options(0.1, 0.8, 0.9, 1e-4, 1.0)

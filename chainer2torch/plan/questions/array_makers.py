@@ -14,6 +14,7 @@ import functools
 from chainer2torch.analysis.kinds import Kind, Lst, Tup, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
+from chainer2torch.plan.questions.paths import is_parameter
 from chainer2torch.rules.signature import BindError, Bound
 
 _MAKERS = frozenset({"zeros", "ones", "empty", "full", "eye", "identity", "arange", "array", "asarray"})
@@ -49,7 +50,7 @@ def _maker(context: Context, node: ast.Call) -> Maker | None:
         bound = row.signature.bind(call.args, [*call.keywords, *dtype], call.func.value)
     except BindError:
         return None
-    if bound.starred or _is_parameter(context, bound.given.get("dtype")):
+    if bound.starred or is_parameter(context, bound.given.get("dtype")):
         return None
     if call.func.attr in _OF_VALUES and not _are_numbers(context, bound):
         return None
@@ -67,15 +68,6 @@ def _without_cast(node: ast.Call) -> tuple[ast.Call, list[ast.keyword]]:
     if not isinstance(cast, ast.Attribute) or cast.attr != "astype" or len(node.args) != 1 or node.keywords:
         return node, []
     return (cast.value, [ast.keyword("dtype", node.args[0])]) if isinstance(cast.value, ast.Call) else (node, [])
-
-
-def _is_parameter(context: Context, node: ast.expr | None) -> bool:
-    """Whether a name is a parameter: callers that nobody sees may give another dtype."""
-    scope = context.scopes.get(node) if isinstance(node, ast.Name) else None
-    if not isinstance(node, ast.Name) or not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return False
-    a = scope.args
-    return node.id in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
 
 
 def _are_numbers(context: Context, bound: Bound) -> bool:

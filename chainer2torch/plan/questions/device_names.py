@@ -14,7 +14,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Scalar, options
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.nones import may_be_none
-from chainer2torch.plan.questions.paths import FUNCTIONS, is_path, root_name
+from chainer2torch.plan.questions.paths import is_parameter, is_path, root_name
 
 _OF_DEVICES = re.compile(r"\b(?:chainer|backend)\.get_device\b|\bto_device\b|\bto_chx\b|\bchainerx\b|@numpy|@cupy")
 _NAME = re.compile(r"(@|native|cuda|intel64)")
@@ -33,7 +33,7 @@ def is_gpu_number(context: Context, node: ast.expr) -> bool:
     root = root_name(node)
     if root in ("self", "cls") or context.analysis.once(_names_devices):
         return False
-    return isinstance(node, ast.Subscript) or not _is_parameter(context, node) or bool(_HANDED.search(root))
+    return isinstance(node, ast.Subscript) or not is_parameter(context, node) or bool(_HANDED.search(root))
 
 
 def is_called_device(node: ast.expr) -> bool:
@@ -73,14 +73,6 @@ def _says_names(source: Source) -> bool:
     """Whether a text of a file is the name of a device."""
     texts = (node.value for node in source.of(ast.Constant) if isinstance(node, ast.Constant))
     return any(isinstance(text, str) and _NAME.match(text) is not None for text in texts)
-
-
-def _is_parameter(context: Context, node: ast.expr) -> bool:
-    scope = context.scopes.get(node) if isinstance(node, ast.Name) else None
-    if not isinstance(node, ast.Name) or not isinstance(scope, FUNCTIONS):
-        return False
-    a = scope.args
-    return node.id in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
 
 
 def _names_devices(analysis: Facts) -> bool:

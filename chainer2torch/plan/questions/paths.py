@@ -6,8 +6,18 @@ import ast
 from collections import Counter
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.context import Context
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def is_parameter(context: Context, node: ast.AST | None) -> bool:
+    """Whether a name is a parameter of the function around it: callers that nobody sees may give another value."""
+    scope = context.scopes.get(node) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name) or not isinstance(scope, FUNCTIONS):
+        return False
+    a = scope.args
+    return node.id in {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
 
 
 def stored_names(tree: ast.AST) -> set[str]:
