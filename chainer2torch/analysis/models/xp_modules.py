@@ -22,7 +22,7 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
         return module_of(args)
     if not name.startswith("xp.") or not isinstance(receiver, Inst):
         return None
-    if receiver == EITHER or receiver in _EITHERS_PARTS.values():
+    if receiver in _EITHERS_PARTS.values() or receiver == EITHER and not of_tensors(args):
         return UNKNOWN
     function = name.split(".", 2)[-1]
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
@@ -30,6 +30,11 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
     if not prefix and function in REDUCTIONS and made == UNKNOWN:
         return Tensor(array=True)  # of whatever it is: what it gives lies on the device
     return UNKNOWN if isinstance(made, Scalar) else made  # a number of NumPy's, an array of its own on a device
+
+
+def of_tensors(args: list[Kind]) -> bool:
+    """Whether a function is given a tensor for sure: its result is one, whichever module is asked for it."""
+    return any(all(isinstance(k, Tensor) for k in options(kind)) for kind in args)
 
 
 def member_kind(name: str, receiver: Kind) -> Kind | None:

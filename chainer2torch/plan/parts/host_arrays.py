@@ -21,10 +21,12 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import entering
+from chainer2torch.analysis.models.xp_modules import EITHER
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.rules.signature import BindError
 
@@ -218,6 +220,8 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         called = node.func
         if context.analysis.kind(called) == Ref("numpy.load"):
             return True
+        if isinstance(called, ast.Attribute) and context.analysis.kind(called.value) == EITHER:
+            return not is_device(context, called.value)  # an array of NumPy's, where that is the module
         # a Variable has no such method
         return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):

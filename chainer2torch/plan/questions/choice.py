@@ -8,8 +8,9 @@ import functools
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
+from chainer2torch.analysis.models.xp_modules import EITHER, of_tensors
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.match import Question, case_for, names_of, parsed
+from chainer2torch.plan.match import Question, case_for, evaluate, names_of, parsed
 from chainer2torch.plan.questions.array_makers import maker
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
 from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
@@ -104,6 +105,8 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         made_here=lambda: is_made_here(context, call),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
+    if (found := _of_tensors(context, question)) is not None:
+        return Choice(reading, question, found)
     case, undecided = case_for(question)
     if case is None:
         return Choice(reading, question, None, undecided=undecided)
@@ -139,6 +142,20 @@ def _on_device(context: Context, reading: Reading) -> bool:
     """Whether a function of an array module is asked of what is a device in the output."""
     receiver = reading.bound.given.get("self") if reading.row.name.startswith("xp.") else None
     return receiver is not None and is_device(context, module_in(receiver))
+
+
+def _of_tensors(context: Context, question: Question) -> str | None:
+    """The form in torch of a function of an array module that is known at run time only, and is given a tensor."""
+    receiver = question.bound.given.get("self") if question.row.name.startswith("xp.") else None
+    if receiver is None or context.choices.style != "native" or context.kind(receiver) != EITHER:
+        return None
+    if not of_tensors([context.kind(node) for name, node in question.bound.given.items() if name != "self"]):
+        return None
+    asked = dataclasses.replace(question, on_device=True)
+    for case in question.row.cases:
+        if case.native and case.when is not None and evaluate(parsed(case.when), asked) is True:
+            return None if {"self", "native", "numpy"} & names_of(case.torch) else case.torch
+    return None
 
 
 def _methods(analysis: Analysis) -> frozenset[str]:

@@ -1,0 +1,26 @@
+"""Array modules of values that are arrays of NumPy in one call and tensors in another: a choice of the run."""
+
+import numpy as np
+
+from tests.support.native_snippets import run
+
+PROGRAM = """
+def f(x, y):
+    xp = chainer.backend.get_array_module(x)
+    low = xp.min(x, axis=1)
+    total = xp.sum(y.array, axis=1)
+    return xp.all(low <= y.array[:, 0] + 5), total, xp.ones_like(total), xp.exp(x)
+
+
+def run(xs):
+    y = F.relu(chainer.Variable(xs[0]))
+    return f(np.ones((1, 2), 'f'), y) + f(chainer.Variable(xs[1]).array, y)
+"""
+
+
+def test_both_kinds_of_arrays():
+    """What is given a tensor is torch's; a result that may be NumPy's becomes a tensor where it meets one."""
+    theirs, ours, code = run(PROGRAM)
+    assert "xp = compat.array_module(x)" in code and "torch.sum(y.detach(), dim=1)" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
