@@ -24,7 +24,7 @@ from chainer2torch.analysis.models import data
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.loaders import Need, need_of
-from chainer2torch.plan.native.loop_shapes import Loop, loops_of, walk_over
+from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -135,7 +135,7 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         return "read in a loop that is not understood"
     if not all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses):
         return "read in a way that is not understood"
-    drawn = all(_is_next(use) or use.member == "finalize" for use in uses)
+    drawn = all(_is_next(use) or use.member == "finalize" or _is_looped(use) for use in uses)
     copied = any(is_copied(use) for use in objects.uses_of(inst))
     return Iterator(Form.ENDLESS if drawn and not copied else Form.BATCHES, bound, (), False)
 
@@ -175,12 +175,7 @@ def _is_returned(objects: Objects, inst: Inst) -> bool:
 
 
 def _is_next(use: Use) -> bool:
-    if use.member in ("next", "__next__"):
-        return use.call is not None and not use.call.args
-    call = use.parent
-    if not isinstance(call, ast.Call) or call.args != [use.node]:
-        return False
-    return use.context.kind(call.func) == Ref("builtins.next")
+    return draw_of(use.context, use) is not None
 
 
 def _is_looped(use: Use) -> bool:
