@@ -203,6 +203,32 @@ def test_for_loops(loop: str, make: str) -> None:
     assert ("shuffle=True" in code) == (make == SERIAL)
 
 
+HANDED = """
+def run(it, n_epoch, step, log):
+    while it.epoch < n_epoch:
+        batch = it.next()
+        x, t = concat_examples(batch)
+        step(x, t)
+        if it.is_new_epoch:
+            log.append(it.epoch)
+
+"""
+CALLS = """
+if n_epoch == 3:
+    run(it, n_epoch, step, log)
+else:
+    run(it, 2, step, log)
+"""
+
+
+def test_a_loop_in_a_function_that_is_called_once() -> None:
+    lines = [f"    {line}" for line in CALLS.strip().splitlines()]
+    code = check(HANDED + PROGRAM.format(make=SERIAL, loop="\n".join(lines)))
+    assert "for epoch in range(1, n_epoch + 1):\n        for x, t in it:" in code, code
+    again = HANDED + PROGRAM.format(make=SERIAL, loop="    run(it, 1, step, log)\n    run(it, 3, step, log)")
+    assert "compat.Batches(" in check(again)
+
+
 def test_one_name_for_the_batches_of_two_loops() -> None:
     code = run("""
 while it.epoch < n_epoch:
