@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
+from chainer2torch.plan.edits import IntoFor, Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import opened, places
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
@@ -202,7 +202,11 @@ class _Writer:
             parent = self.context.source.parents[flag]
             negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
             template = f"{name} + 1 {'<' if negated else '=='} len(loader)"
-            self.decisions.replace(parent if negated and isinstance(parent, ast.expr) else flag, template, operands)
+            place = parent if negated and isinstance(parent, ast.expr) else flag
+            bare = isinstance(self.context.source.parents[place], ast.BoolOp)  # a comparison binds closer
+            apart = self.context.needs_parentheses(place) and not bare
+            span = self.context.source.span(place)
+            self.decisions.edit(place, Replace(span, template, operands, parenthesize=apart))
         return f"{name}, ({text.strip('()')})" if isinstance(target, ast.Tuple) else f"{name}, {text}"
 
     def _epochs(self, loop: Loop, operands: dict[str, Operand]) -> str:
