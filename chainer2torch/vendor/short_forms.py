@@ -62,6 +62,7 @@ SHORT_FORMS = frozenset(
         "eval_mode",
         "get_dataset_directory",
         "get_device",
+        "get_item",
         "initialize_parameter",
         "is_training",
         "link_attribute",
