@@ -280,7 +280,9 @@ def _with_shapes(node: ast.Call, args: list[Kind], keywords: dict[str, Kind]) ->
 
     if any(isinstance(argument, ast.Starred) for argument in node.args):
         return args, keywords
-    named = {keyword.arg: read(keyword.value, keywords[keyword.arg]) for keyword in node.keywords if keyword.arg in keywords}
+    named = {
+        keyword.arg: read(keyword.value, keywords[keyword.arg]) for keyword in node.keywords if keyword.arg in keywords
+    }
     return list(map(read, node.args, args)), keywords | named
 
 

@@ -15,7 +15,21 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from chainer2torch.analysis import helpers_of_steps
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Func, Inst, Kind, Lst, Method, Mod, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Class,
+    Dct,
+    Func,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Mod,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+)
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})

@@ -434,7 +434,9 @@ def test_what_another_library_has_read_is_no_part_of_a_graph():
             print(ids, words, state)
         """
     )
-    assert "compat.live(ids)" not in code and "compat.live(words)" not in code and "state = compat.live(state)" not in code
+    assert (
+        "compat.live(ids)" not in code and "compat.live(words)" not in code and "state = compat.live(state)" not in code
+    )
     assert "kept = compat.live(kept)" in code  # a function of the caller's: it may have computed it
 
 
