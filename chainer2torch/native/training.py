@@ -58,6 +58,15 @@ def iterations_of(loader: Any, draws: int) -> Any:
     return _Iterations(len(loader), draws)
 
 
+def manager_state(manager: Any) -> dict[str, Any]:
+    """``manager.state_dict()`` in any extension; models are handed to those only that say ``needs_model_state``.
+
+    Source: chainer.serializers.save_npz.
+    """
+    manager._model_available = True
+    return dict(manager.state_dict())
+
+
 class TrainingManager(ExtensionsManager):
     """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
 
