@@ -41,7 +41,9 @@ _ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "
 def run(context: Context) -> Decisions:
     """The decisions for all files of weights of a file."""
     decisions = Decisions(context)
-    if is_native(context):
+    if context.choices.style != "native":
+        _mark_trainers(context, decisions)
+    elif is_native(context):
         objects = native_objects(context)
         for call in context.source.of(ast.Call):
             name = context.reference(call.func)
@@ -49,6 +51,19 @@ def run(context: Context) -> Decisions:
                 _file(context, decisions, objects, call, name)
         _values(context, decisions, objects)
     return decisions
+
+
+def _mark_trainers(context: Context, decisions: Decisions) -> None:
+    """``save_npz(path, trainer)`` in the other style: what is trained with is saved in Chainer's layout, no trainer."""
+    for call in context.source.of(ast.Call):
+        name = context.reference(call.func) or ""
+        if name not in SAVED or ".save_" not in name or context.kind(call.func) != Ref(name) or len(call.args) < 2:
+            continue
+        if any(
+            _derives(context, k, base) for k in options(context.kind(call.args[1])) for base in (_TRAINER, _UPDATER)
+        ):
+            message = "it has no state in Chainer's layout: use torch.save(trainer.state_dict(), file)"
+            decisions.mark(call.func, context.rules.rows[name], name, "manual", message)
 
 
 def _values(context: Context, decisions: Decisions, objects: Objects) -> None:

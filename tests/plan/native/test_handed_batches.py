@@ -376,5 +376,10 @@ def test_an_extension_saves_its_trainer(name, trainer, tmp_path):
 
 def test_an_updater_has_no_file_of_its_own():
     source = HEAD + PROGRAM.format(**{**USUAL, "more": "chainer.serializers.save_npz(out, updater)"})
-    sites = [s for s in migrate_source(source, options=Options(style="native")).sites if "save_npz" in s.symbol]
-    assert [site.state for site in sites] == ["manual"] and "trainer" in sites[0].message
+    for text, style in (
+        (source, "native"),
+        (source, "faithful"),
+        (source.replace("updater)\n", "trainer)\n"), "faithful"),
+    ):
+        sites = [s for s in migrate_source(text, options=Options(style=style)).sites if "save_npz" in s.symbol]
+        assert [site.state for site in sites] == ["manual"] and "trainer" in sites[0].message
