@@ -220,7 +220,10 @@ class ModulesInside:
         passed: dict[str, str | None] = {}
         if info.cls is not None and not info.is_static and names:
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
-            passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
+            text = translate(receiver) if is_path(receiver) else None
+            if receiver is call.func and isinstance(self._context.analysis.kind(receiver), Func) and text:
+                text = _object_of(text, info)
+            passed[names.pop(0)] = _COVERED if covered else text
         given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
         passed.update((name, self._handed(value, translate)) for name, value in given)
         own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
@@ -388,6 +391,12 @@ def _asked_by_name(callee: ast.expr) -> ast.expr | None:
     ):
         return callee.args[0]
     return None
+
+
+def _object_of(text: str, info: FuncInfo) -> str | None:
+    """The object whose method a name stands for: `self` of `f(x)`, where the caller passed `self.method` as `f`."""
+    method = f".{getattr(info.node, 'name', '')}"
+    return text[: -len(method)] if text.endswith(method) else None
 
 
 def _is_attribute(kind: Kind, name: str) -> bool:

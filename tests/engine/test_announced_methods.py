@@ -1,0 +1,120 @@
+"""A base class calls what the classes below it define: ``self.net = self.build()``."""
+
+import io
+import textwrap
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from chainer2torch import engine
+from chainer2torch.plan.options import Options
+from chainer2torch.python2 import engine as python2
+from tests.engine.test_native_modes import loaded, native
+from tests.support.whole_programs import HEAD, differences
+
+BASE = """
+class Base(object):
+    def __init__(self, n):
+        self.net = self.build(n)
+
+    def build(self, n):
+        {body}
+
+    def update(self, x, times=2):
+        loss = 0
+        for _ in range(times):
+            loss += F.sum(self.net(x))
+        loss /= times
+        return loss.data
+
+
+class Small(Base):
+    def build(self, n):
+        return L.Linear(n, 2)
+
+
+class Big(Base):
+    def build(self, n):
+        return chainer.Sequential(L.Linear(n, 2), F.relu)
+"""
+
+
+BODIES = ["raise NotImplementedError()", "'''Made below.'''", "print('no')\n        raise Exception()"]
+MAIN = """
+
+def main():
+    one = Small(3)
+    begin(one.net)
+    return float(one.update(np.ones((2, 3), 'f')))
+"""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_the_classes_below_give_is_known_in_the_base(body: str, tmp_path: Path) -> None:
+    assert differences(HEAD + BASE.format(body=body) + MAIN, "native", tmp_path) == []
+
+
+def test_division_of_a_loss_is_none_of_whole_numbers() -> None:
+    source = HEAD + BASE.format(body="raise NotImplementedError") + "\nprint Small(3).update(np.ones((2, 3), 'f'))\n"
+    options = Options(style="native")
+    files = {"a.py": source}
+    result = python2.migrate(files, lambda some: engine.migrate_sources(some, options=options), engine.facts)["a.py"]
+    assert "//" not in result.code and "print(Small(3).update(np.ones((2, 3), 'f')).cpu().numpy())" in result.code
+
+
+def test_without_a_class_below_nothing_is_known_of_it() -> None:
+    result = native(
+        """
+        class Base(object):
+            def build(self, n):
+                raise NotImplementedError
+
+            def loss(self, x):
+                total = 0
+                for one in self.build(3):
+                    total += one(x)
+                return total / 2
+        """
+    )
+    assert "return total / 2" in result.code
+
+
+def test_the_mode_is_that_of_the_object_whose_method_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = native(
+        """
+        class Calculator(object):
+            def __init__(self, function):
+                self.function = function
+
+            def run(self, x, train=False):
+                with chainer.using_config('train', train):
+                    return self._go(x, self._core)
+
+            def _go(self, x, step):
+                return step(x)
+
+            def _core(self, x):
+                return self.function(x)
+        """
+    )
+    module = loaded(result, tmp_path, monkeypatch)
+    assert "_core.function" not in result.code and module.Calculator(lambda x: x + 1).run(2) == 3
+
+
+def test_a_size_that_no_caller_gives_may_still_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = native(
+        """
+        class Head(chainer.ChainList):
+            def __init__(self, n, hidden=None):
+                super().__init__(L.Linear(n, hidden or 1) if hidden is None else L.Linear(n, hidden))
+
+
+        with_default = Head(4)
+        """
+    )
+    module = loaded(result, tmp_path, monkeypatch)
+    with redirect_stdout(io.StringIO()):
+        assert module.Head(4, 7)[0].weight.shape == (7, 4), textwrap.dedent(result.code)
