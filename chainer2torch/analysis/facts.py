@@ -99,7 +99,9 @@ class Facts:
     def reaching(self, site: int) -> Kind | None:
         """What reaches the layer that is made at a site: the join of the inputs of all its calls; None: no call."""
         seen = self.layer_inputs.get(site)
-        return Tensor() if self.called_unseen(site) and seen != UNKNOWN else seen
+        if seen == UNKNOWN or not self.called_unseen(site):
+            return seen
+        return UNKNOWN if self.once(_calls_any_link_with_more) else Tensor()
 
     def called_unseen(self, site: int) -> bool:
         """Whether some call may be one of this layer, of which nobody knows: a list holds it, and links are called."""
@@ -159,8 +161,15 @@ def _modules_of_makers(facts: Facts) -> dict[ast.AST, ModuleInfo]:
 
 def _calls_any_link(facts: Facts) -> bool:
     """Whether a link of Chainer's is called somewhere of which nobody knows where it was made."""
-    return any(
-        isinstance(kind, Inst) and isinstance(kind.cls, str) and not kind.sites and facts.is_link(kind)
-        for call in facts.calls_of_any
-        for kind in options(facts.kind(call.func))
-    )
+    return any(_is_of_any_link(facts, call) for call in facts.calls_of_any)
+
+
+def _calls_any_link_with_more(facts: Facts) -> bool:
+    """Whether such a call passes more than an input: ``link(x, **options)``."""
+    calls = (c for c in facts.calls_of_any if len(c.args) > 1 or {k.arg for k in c.keywords} - {"test", "train"})
+    return any(_is_of_any_link(facts, call) for call in calls)
+
+
+def _is_of_any_link(facts: Facts, call: ast.Call) -> bool:
+    kinds = options(facts.kind(call.func))
+    return any(isinstance(k, Inst) and isinstance(k.cls, str) and not k.sites and facts.is_link(k) for k in kinds)

@@ -45,7 +45,7 @@ def initialized(layer: _Model, **values: Any) -> _Model:
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
-            given.data = given.data.to(getattr(value, "dtype", None) or given.dtype)  # where: dtype
+            given.data = given.data.to(torch_dtype(getattr(value, "dtype", None) or given.dtype))  # where: dtype
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))

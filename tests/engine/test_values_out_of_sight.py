@@ -1,4 +1,4 @@
-"""A base class calls what the classes below it define: ``self.net = self.build()``."""
+"""What a base class asks of those below it, and other names that get their values out of sight."""
 
 import io
 import textwrap
@@ -118,3 +118,46 @@ def test_a_size_that_no_caller_gives_may_still_be_given(tmp_path: Path, monkeypa
     module = loaded(result, tmp_path, monkeypatch)
     with redirect_stdout(io.StringIO()):
         assert module.Head(4, 7)[0].weight.shape == (7, 4), textwrap.dedent(result.code)
+
+
+def test_a_layer_of_a_list_whose_links_are_called_with_more_than_an_input() -> None:
+    result = native(
+        """
+        class Repeat(chainer.ChainList):
+            def __init__(self, first):
+                super().__init__()
+                self.add_link(first)
+
+            def forward(self, x, **options):
+                for link in self.children():
+                    x = link(x, **options)
+                return x
+
+
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.inner = Repeat(L.Linear(3, 4))
+
+            def forward(self, x):
+                return self.inner(x, n_batch_axes=2)
+        """
+    )
+    assert "Repeat(compat.LinearLink(3, 4))" in result.code
+
+
+def test_a_parameter_that_is_added_without_a_shape_is_known() -> None:
+    result = native(
+        """
+        class Net(chainer.Link):
+            def __init__(self, first=None):
+                super().__init__()
+                self.add_param('sigma', initializer=first)
+
+            def forward(self, x):
+                self.sigma.initialize(x.shape)
+                return F.sum(x * self.sigma)
+        """
+    )
+    assert "compat.initialize_parameter(self.sigma, x.shape)" in result.code
