@@ -142,6 +142,19 @@ class Facts:
             result.append(self.mixed[cls])
         return result
 
+    def comes_before_others(self, cls: ClassInfo) -> bool:
+        """Whether ``super()`` in a link's class leads to another class of the project, one that it does not name.
+
+        ``class Both(cls, Net)``
+        """
+        own = self.mro(cls)
+        for heir in self.classes.values():
+            bases = [o.info for base in heir.bases for o in options(base) if isinstance(o, Class)]
+            first = next((i for i, base in enumerate(bases) if cls in self.mro(base)), len(bases))
+            if any(self.derives(one, "chainer.Link") and one not in own for one in bases[first + 1 :]):
+                return True
+        return False
+
     def forget_hierarchy(self) -> None:
         """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
         self._mros.clear()

@@ -161,3 +161,44 @@ def test_a_parameter_that_is_added_without_a_shape_is_known() -> None:
         """
     )
     assert "compat.initialize_parameter(self.sigma, x.shape)" in result.code
+
+
+def test_what_is_made_where_nothing_was_given_is_what_a_caller_gives() -> None:
+    result = native(
+        """
+        def masked(x, log_p=None):
+            if log_p is None:
+                log_p = F.log(x)
+            return (log_p.data > 0).astype(log_p.dtype)
+
+
+        y = masked(chainer.Variable(array))
+        """
+    )
+    assert "return (log_p.detach() > 0).to(log_p.dtype" in result.code
+
+
+def test_keywords_of_a_chain_that_comes_before_another_one_go_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = native(
+        """
+        class Warm(chainer.Chain):
+            def __init__(self, warm=0.5, **kwargs):
+                super(Warm, self).__init__(**kwargs)
+                self.warm = warm
+
+
+        class Net(chainer.Chain):
+            def __init__(self, n):
+                super(Net, self).__init__(l1=L.EmbedID(n, 2))
+
+
+        class Both(Warm, Net):
+            def __init__(self, n):
+                super(Both, self).__init__(warm=0.25, n=n)
+        """
+    )
+    both = loaded(result, tmp_path, monkeypatch).Both(5)
+    assert both.l1.weight.shape == (5, 2) and both.warm == 0.25
+    assert [site.state for site in result.sites if site.symbol == "chainer.Chain.__init__"][:1] == ["review"]
