@@ -176,9 +176,9 @@ class Statements(Interpreter):
                 ends.append(dict(self.scopes[0]))
             all_stop = all_stop and stopped
         for name in sorted(given):  # `if log_p is None: log_p = F.log(...)`: a caller gives what would be made here
-            made = [env[name] for env in ends if env[name] != UNKNOWN]
-            if made and all(isinstance(kind, Tensor) for kind in made):
-                ends = [{**env, name: Tensor(array=made[0].array)} for env in ends]
+            made = join_all([env[name] for env in ends if env[name] != UNKNOWN])
+            if isinstance(made, Tensor):
+                ends = [{**env, name: Tensor(array=made.array)} for env in ends]
         self._restore(self._join_envs(ends or [start]))
         return all_stop
 
