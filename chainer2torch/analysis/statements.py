@@ -27,6 +27,7 @@ from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
+from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
 
 
 class Statements(Interpreter):
@@ -61,8 +62,17 @@ class Statements(Interpreter):
     def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
-            self.assign(target, kind)
+            self.assign(target, Tensor() if kind == UNKNOWN and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
+
+    def _goes_backward(self, target: ast.expr) -> bool:
+        """``loss = model(x)`` of a model that nobody knows, and ``loss.backward()``: it is a Variable."""
+        if not isinstance(target, ast.Name) or not self.imports_chainer():
+            return False
+        scope = self.func.node if self.func is not None else self.module.source.tree
+        return target.id in self.once_a_file(names_sent_backward, self.module.source).get(scope, ()) and not any(
+            self.once_a_file(has_own_backward, module.source) for module in self.project.modules.values()
+        )
 
     def _unpacked_shape(self, target: ast.expr, value: ast.expr) -> None:
         """``n, c, h, w = x.shape``: x has four axes, or this raises."""

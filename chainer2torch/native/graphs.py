@@ -84,6 +84,20 @@ def backward(
     y.backward(gradient, retain_graph, enable_double_backprop)
 
 
+def set_grad(x: Tensor, grad: Any) -> None:
+    """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
+
+    Source: chainer.Variable.grad (assigned).
+    """
+    grad = None if grad is None else torch.as_tensor(grad, device=x.device)
+    if x.is_leaf:
+        x.grad = grad
+    elif x.numel() == 1 and grad is not None:
+        x.register_hook(lambda one: grad)  # so that a plain `x.backward()` starts from it, too
+    else:
+        vars(x)["_grad_to_start_from"] = grad
+
+
 def live(state: Any) -> Any:
     """``state``: no ``unchain_backward`` cuts its graph. Source: chainer.Variable.unchain_backward."""
     return state

@@ -48,6 +48,16 @@ def iterations_per_epoch(updater: Any, draws: int = 1) -> Any:
     return batches if loader is not None and draws == 1 else _Iterations(batches, draws)
 
 
+def iterations_of(loader: Any, draws: int) -> Any:
+    """How many iterations an epoch has that takes ``draws`` batches of a DataLoader in each: a fraction.
+
+    Source: chainer.iterators.SerialIterator.
+    """
+    if draws > max(len(loader), 1):
+        raise ValueError("an update draws more batches than an epoch has")
+    return _Iterations(len(loader), draws)
+
+
 class TrainingManager(ExtensionsManager):
     """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
 
