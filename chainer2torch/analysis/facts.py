@@ -178,8 +178,8 @@ def _calls_any_link(facts: Facts) -> bool:
 
 
 def _calls_any_link_with_more(facts: Facts) -> bool:
-    """Whether such a call passes more than an input: ``link(x, **options)``."""
-    calls = (c for c in facts.calls_of_any if len(c.args) > 1 or {k.arg for k in c.keywords} - {"test", "train"})
+    """Whether such a call passes what only some layers take: ``link(x, **options)``."""
+    calls = (c for c in facts.calls_of_any if any(k.arg in (None, "finetune", "n_batch_axes") for k in c.keywords))
     return any(_is_of_any_link(facts, call) for call in calls)
 
 

@@ -6,6 +6,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+import torch
 
 from chainer2torch import engine
 from chainer2torch.plan.options import Options
@@ -102,6 +103,31 @@ def test_the_mode_is_that_of_the_object_whose_method_is_passed_on(
     )
     module = loaded(result, tmp_path, monkeypatch)
     assert "_core.function" not in result.code and module.Calculator(lambda x: x + 1).run(2) == 3
+
+
+def test_the_mode_of_a_method_that_has_another_name_is_that_of_its_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = native(
+        """
+        class Net(chainer.Chain):
+            def predict(self, x):
+                return F.dropout(x)
+
+
+        def evaluate(x, predict_function):
+            with chainer.using_config('train', False):
+                return predict_function(x)
+
+
+        def main(x):
+            net = Net()
+            return evaluate(x, predict_function=net.predict), net.training
+        """
+    )
+    module = loaded(result, tmp_path, monkeypatch)
+    y, training = module.main(torch.ones(50))
+    assert y.tolist() == [1.0] * 50 and training
 
 
 def test_a_size_that_no_caller_gives_may_still_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

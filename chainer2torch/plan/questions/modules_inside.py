@@ -58,6 +58,7 @@ class ModulesInside:
         self.unnamed = False
         self.computed = False  # whether something that was computed inside is asked: it may be a module
         self.asked = False  # whether one of the expressions may be something else than a module
+        self.methods = False  # whether one is a method of a module
         self._context = context
         self._statement = statement
         self._found: dict[str, None] = {}
@@ -222,7 +223,10 @@ class ModulesInside:
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
             text = translate(receiver) if is_path(receiver) else None
             if receiver is call.func and isinstance(self._context.analysis.kind(receiver), Func) and text:
-                text = _object_of(text, info)
+                held, text = text, _object_of(text, info)
+                if text is None:  # the helper asks the method itself for its object
+                    self._found[held] = None
+                    self.asked = self.methods = covered = True
             passed[names.pop(0)] = _COVERED if covered else text
         given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
         passed.update((name, self._handed(value, translate)) for name, value in given)
