@@ -163,18 +163,45 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
             decisions.replace(call, "value.cpu().numpy()", {"value": context.operand(node.value)})
             decisions.mark(node, None, f"?.{node.attr}", "exact", "", "C2T390")
             return
-        room = "native" if context.choices.style == "native" else "compat"
-        decisions.wrap(node.value, f"{room}.numpy_methods(value)")
-        decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+        _with_methods(context, decisions, node)
+
+
+def method_of_several(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """``x.copy()`` where x is an array of NumPy or a tensor, or may be: NumPy's meaning, decided at run time.
+
+    A Variable has none of these methods, so that a tensor stands for what was an array of CuPy or NumPy.
+    """
+    call = context.source.parents.get(node)
+    kinds = options(context.analysis.kind(node.value))
+    if (
+        node.attr not in _OTHER_MEANING | _OF_ARRAYS
+        or not (isinstance(call, ast.Call) and call.func is node)
+        or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
+        or not any(isinstance(k, Tensor) for k in kinds)
+        or _OF_LISTS & {k.arg for k in call.keywords}
+    ):
+        return False
+    _with_methods(context, decisions, node)
+    return True
+
+
+def _with_methods(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    room = "native" if context.choices.style == "native" else "compat"
+    decisions.wrap(node.value, f"{room}.numpy_methods(value)")
+    decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
 
 def is_held_array(context: Context, node: ast.expr) -> bool:
     """Whether a value of unknown kind may be what a Variable holds: ``x.array``, or a function that returns that."""
     if isinstance(node, ast.Attribute):
         return node.attr in ("array", "data", "grad")
+    if isinstance(node, ast.IfExp):
+        return is_held_array(context, node.body) or is_held_array(context, node.orelse)
     callee = context.analysis.kind(node.func) if isinstance(node, ast.Call) else None
     return isinstance(callee, Func) and any(
-        isinstance(n, ast.Return) and isinstance(n.value, ast.Attribute) and is_held_array(context, n.value)
+        isinstance(n, ast.Return)
+        and isinstance(n.value, (ast.Attribute, ast.IfExp))
+        and is_held_array(context, n.value)
         for n in nodes_of(callee.info.node)
     )
 
