@@ -136,7 +136,9 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
             kept = [k for k, answer in zip(options(kind), answers) if any(a is not False for a in answer)]
             if kept and kept != [UNKNOWN]:
                 return join_all([_more_exact(facts, k, asked) for k in kept])
-            # nothing is known of it, or what is known so far does not get here: it is what was asked for
+            if not kept and not all(isinstance(cls, Ref) and cls.name in _VARIABLES for cls in asked):
+                return kind
+            # nothing is known of it, or no array that is known so far gets here: it is what was asked for
             guesses = [_an_instance(facts, cls) for cls in asked]
             return join_all(guesses) if UNKNOWN not in guesses else kind
         kept = [k for k, answer in zip(options(kind), answers) if True not in answer]

@@ -176,6 +176,8 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
     if (
         node.attr not in _OTHER_MEANING | _OF_ARRAYS
         or not (isinstance(call, ast.Call) and call.func is node)
+        or node.attr in ("max", "min")
+        and not (call.args or call.keywords)  # the same in both
         or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
         or not any(isinstance(k, Tensor) for k in kinds)
         or _OF_LISTS & {k.arg for k in call.keywords}
