@@ -13,7 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import runs_backwards
-from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
+from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host, wrap
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
 
@@ -28,6 +28,8 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         return
     kinds = options(context.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(k, HostArray) for k in kinds):
+        _tensors_of_one(context, decisions, node, parts)
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
     if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
         _backward_arrays(context, decisions, parts)
@@ -70,6 +72,18 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def _tensors_of_one(context: Context, decisions: Decisions, node: ast.Subscript, parts: Sequence[ast.expr]) -> None:
+    """``names[pred]`` of an array of the host: NumPy takes a tensor of one element for a number, a mask of one for 0
+    or 1, and the axis is lost.
+    """
+    for part in parts:
+        kinds = options(context.analysis.kind(part))
+        if any(isinstance(k, Tensor) and k.rank != 0 for k in kinds) and (
+            to_host(context, decisions, part) or wrap(context, decisions, part, "compat.to_host(value)")
+        ):
+            decisions.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
 
 
 def _backward_arrays(context: Context, decisions: Decisions, parts: Sequence[ast.expr]) -> None:

@@ -92,13 +92,19 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     known = not _nobody_knows(context, context.analysis.kind(node.value))
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.imports_chainer:
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer:
         return
     parent = context.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node
     if node.attr == "array" and called:
         return  # a function of that name in some module: Chainer's is an attribute
     row = context.rules.rows.get(f"?.{node.attr}")
+    if row is not None and row.set is not None and isinstance(node.ctx, ast.Store):
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+            operands = {"self": context.operand(node.value), "value": context.operand(parent.value)}
+            decisions.edit(parent, ReplaceStatement(context.source.start(parent), row.set, operands))
+            decisions.mark(node, row, row.name, row.state, row.note)
+            return
     if row is not None and isinstance(node.ctx, ast.Load):
         if row.attribute:
             template = of_unknown(context, node, row.cases[0].torch)
