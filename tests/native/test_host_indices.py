@@ -61,3 +61,33 @@ def run(xs):
 def test_arrays_in_a_dictionary_that_a_model_gets_by_name():
     theirs, ours, _ = run(NAMED)
     assert np.allclose(theirs, ours)
+
+
+SCALER = """
+class Scaler(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.places = self.spread = None
+
+    def fit(self, x, places):
+        if isinstance(places, list):
+            places = np.asarray(places)
+        self.places = places
+        self.spread = self.xp.std(chainer.Variable(x).array, axis=0)
+
+    def used(self):
+        return self.places[self.spread != 0]
+
+
+def run(xs):
+    scaler, found = Scaler(), []
+    for column in (np.ones((3, 1), 'f'), np.arange(3).reshape(3, 1).astype('f')):
+        scaler.fit(column, [4])
+        found.append(scaler.used())
+    return found
+"""
+
+
+def test_a_mask_of_an_attribute_that_may_be_an_array_of_the_host():
+    theirs, ours, _ = run(SCALER)
+    assert [list(map(int, v)) for v in ours] == [list(v) for v in theirs] == [[], [4]]

@@ -18,6 +18,7 @@ from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.receivers import among_tensors, seen_before
+from chainer2torch.plan.questions.rows import PARAMETERS
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
 # unknown kind is most likely one of Chainer's.
@@ -100,10 +101,13 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         return  # a function of that name in some module: Chainer's is an attribute
     row = context.rules.rows.get(f"?.{node.attr}")
     if row is not None and row.set is not None and isinstance(node.ctx, ast.Store):
-        if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        looked_up = isinstance(node.value, ast.Attribute) and node.value.attr in PARAMETERS and context.imports_chainer
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and not looked_up:
             operands = {"self": context.operand(node.value), "value": context.operand(parent.value)}
             decisions.edit(parent, ReplaceStatement(context.source.start(parent), row.set, operands))
             decisions.mark(node, row, row.name, row.state, row.note)
+            return
+        if looked_up:  # with the parameter, by its name
             return
     if row is not None and isinstance(node.ctx, ast.Load):
         if row.attribute:
