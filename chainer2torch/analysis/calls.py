@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.announced import is_announced
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -41,6 +42,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
 _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
+_TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "sum_to", "zeros"})
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map"}
@@ -131,6 +133,8 @@ class Calls(LibraryCalls):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
             return self.call_instance(callee, args, keywords, node, rest)
+        if node is not None and isinstance(callee, (Method, Ref)) and callee.name.rpartition(".")[2] in _TAKE_SHAPES:
+            args, keywords = _with_shapes(node, args, keywords)
         if isinstance(callee, Method):
             return self.call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
@@ -201,7 +205,9 @@ class Calls(LibraryCalls):
         if a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
         self.reads(func, "return")
-        return func.returns if func.returns is not None else UNKNOWN if self.widened(func) else BOTTOM
+        if func.returns is not None:
+            return func.returns
+        return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
 
     def feed(self, func: FuncInfo, name: str, kind: Kind) -> None:
         """Joins an argument into a parameter."""
@@ -265,6 +271,22 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _with_shapes(node: ast.Call, args: list[Kind], keywords: dict[str, Kind]) -> tuple[list[Kind], dict[str, Kind]]:
+    """The arguments of a call, a list that is written out as a tuple: `[n, 4]` as a shape says how many axes."""
+
+    def read(argument: ast.expr, kind: Kind) -> Kind:
+        if not isinstance(argument, ast.List) or any(isinstance(item, ast.Starred) for item in argument.elts):
+            return kind
+        return Tup((kind.element,) * len(argument.elts)) if isinstance(kind, Lst) else kind
+
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
+        return args, keywords
+    named = {
+        keyword.arg: read(keyword.value, keywords[keyword.arg]) for keyword in node.keywords if keyword.arg in keywords
+    }
+    return list(map(read, node.args, args)), keywords | named
 
 
 def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:

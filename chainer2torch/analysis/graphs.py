@@ -15,7 +15,21 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from chainer2torch.analysis import helpers_of_steps
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Kind, Lst, Mod, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Class,
+    Dct,
+    Func,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Mod,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+)
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
@@ -26,6 +40,7 @@ _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "sh
 _GROWS = frozenset({"append", "extend", "insert"})
 _BACKWARD = frozenset({"backward"})
 _GRAD = Ref("chainer.grad")
+_COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +94,7 @@ class _Reading:
     def __init__(self, kind: Callable[[ast.AST], Kind], source: Source):
         self.kind = kind
         self.source = source
+        self.names = _Names.of(source)
         self.numbers = itertools.count()
         self.shared: set[ast.Call] = set()
         self.cut: set[ast.Call] = set()
@@ -204,10 +220,32 @@ class _Reading:
         if isinstance(node, ast.Call) and node.args and _called(node) in _SAME:
             return self._value(node.args[0], state)
         found = self._names(node, state)
+        if not found.behind and self._comes_from_outside(node):
+            return NOTHING
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
             step = Step(next(self.numbers))
             return Value(frozenset({step.made}), found.behind | {step})
         return found
+
+    def _comes_from_outside(self, node: ast.expr) -> bool:
+        """Whether a value is what a function of another library made of values without a graph, or a part of that."""
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            return self._comes_from_outside(node.value)
+        if isinstance(node, ast.BinOp):
+            return self._comes_from_outside(node.left) and self._comes_from_outside(node.right)
+        if isinstance(node, ast.Name):
+            return node.id not in self.names.open and not any(map(_may_compute, options(self.kind(node))))
+        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+            return isinstance(node, ast.Constant)
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return self._is_foreign(node.func) and all(map(self._comes_from_outside, arguments))
+
+    def _is_foreign(self, function: ast.Name | ast.Attribute) -> bool:
+        """Whether a function is of a library that knows nothing of Chainer: `from reading import *` included."""
+        kind = self.kind(function)
+        if isinstance(kind, Ref):
+            return kind.name.partition(".")[0] not in _COMPUTING
+        return isinstance(function, ast.Name) and kind == UNKNOWN and function.id not in self.names.bound
 
     def _names(self, node: ast.AST, state: State) -> Value:
         found = NOTHING
@@ -287,6 +325,29 @@ class _Reading:
                 state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call}, value.bound)
                 held[name] = held.get(name, True) and value.bound
         _change(state, numbers, lambda step: dataclasses.replace(step, cut=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Names:
+    """What a file does with its names: which it gives a value, and which may be a function or a caller's tensor."""
+
+    bound: frozenset[str]
+    open: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Source) -> _Names:
+        stored = {n.id for n in source.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
+        defined = {n.name for n in source.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
+        called = {n.func.id for n in source.of(ast.Call) if isinstance(n.func, ast.Name)}
+        arguments = {n.arg for n in source.of(ast.arg)}
+        return cls(frozenset(stored | defined | arguments), frozenset(called | defined | arguments))
+
+
+def _may_compute(kind: Kind) -> bool:
+    """Whether a value has a graph for sure, or may be what computes one."""
+    if isinstance(kind, Ref):
+        return kind.name.partition(".")[0] in _COMPUTING
+    return isinstance(kind, (Class, Func, Inst, Method)) or kind != UNKNOWN and may_hold_graph(kind)
 
 
 def _change(state: State, numbers: set[int], change: Callable[[Step], Step]) -> None:

@@ -8,6 +8,7 @@ from chainer2torch.analysis import absent, host_copies, versions
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -26,6 +27,7 @@ from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
+from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
 
 
 class Statements(Interpreter):
@@ -60,8 +62,17 @@ class Statements(Interpreter):
     def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
-            self.assign(target, kind)
+            self.assign(target, Tensor() if kind == UNKNOWN and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
+
+    def _goes_backward(self, target: ast.expr) -> bool:
+        """``loss = model(x)`` of a model that nobody knows, and ``loss.backward()``: it is a Variable."""
+        if not isinstance(target, ast.Name) or not self.imports_chainer():
+            return False
+        scope = self.func.node if self.func is not None else self.module.source.tree
+        return target.id in self.once_a_file(names_sent_backward, self.module.source).get(scope, ()) and not any(
+            self.once_a_file(has_own_backward, module.source) for module in self.project.modules.values()
+        )
 
     def _unpacked_shape(self, target: ast.expr, value: ast.expr) -> None:
         """``n, c, h, w = x.shape``: x has four axes, or this raises."""
@@ -164,14 +175,20 @@ class Statements(Interpreter):
         """Runs bodies one of which is taken; the first is that where ``test`` is true, the second where it is false."""
         start = dict(self.scopes[0])
         ends, all_stop = [], True
+        given: set[str] = set()  # names of which it is only known here that they are not None
         for i, body in enumerate(bodies):
             self._restore(dict(start))
             if test is not None:
-                self.narrow(test, i == 0)
+                before = self.narrow(test, i == 0)
+                given |= {n for n, kind in before.items() if kind == NONE and not body and self.scopes[0][n] == UNKNOWN}
             stopped = self.block(body)
             if not stopped:
                 ends.append(dict(self.scopes[0]))
             all_stop = all_stop and stopped
+        for name in sorted(given):  # `if log_p is None: log_p = F.log(...)`: a caller gives what would be made here
+            made = join_all([env[name] for env in ends if env[name] != UNKNOWN])
+            if isinstance(made, Tensor):
+                ends = [{**env, name: Tensor(array=made.array)} for env in ends]
         self._restore(self._join_envs(ends or [start]))
         return all_stop
 

@@ -56,13 +56,32 @@ class Communicator:
         return int(os.environ["GROUP_RANK"]) if self.size > 1 else 0
 
     @property
+    def inter_size(self) -> int:
+        """The number of machines."""
+        return self.size // self.intra_size
+
+    @property
     def mpi_comm(self) -> Communicator:
-        """This one: in place of mpi4py's it has a rank, a size and a Barrier."""
+        """This one: in place of mpi4py's it has a rank, a size, Barrier and what exchanges objects."""
         return self
 
     def Barrier(self) -> None:
         """Waits for all processes."""
         dist.barrier()
+
+    def scatter(self, objects: Any, root: int = 0) -> Any:
+        """One of the objects that ``root`` gave, by rank."""
+        return self.bcast_obj(objects, root=root)[self.rank]
+
+    def send_obj(self, obj: Any, dest: int) -> None:
+        """Sends an object, and waits until it is taken."""
+        dist.send_object_list([obj], dest, device=torch.device("cpu"))
+
+    def recv_obj(self, source: int) -> Any:
+        """The next object from a process."""
+        objects: list[Any] = [None]
+        dist.recv_object_list(objects, source, device=torch.device("cpu"))
+        return objects[0]
 
     def finalize(self) -> None:
         """Leaves the job."""

@@ -23,14 +23,16 @@ def _steps(y: Tensor, ends: set[Any]) -> set[Any]:
 def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
     """What models have kept of the graph of ``y`` for their next call forgets how it was computed.
 
-    For truncated backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
+    So does what was made of it without parameters, as the states of several layers in one tensor. For truncated
+    backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
     """
-    steps = _steps(y, set())
+    steps = {step for step in _steps(y, set()) if not hasattr(step, "variable")}
     for model in models:
         for module in model.modules():
             for name, value in list(vars(module).items()):
-                if isinstance(value, Tensor) and value.grad_fn in steps:
-                    setattr(module, name, value.detach())
+                if isinstance(value, Tensor) and value.grad_fn is not None:
+                    if not any(hasattr(step, "variable") for step in _steps(value, steps)):
+                        setattr(module, name, value.detach())
 
 
 def variable(data: Any) -> Tensor:
@@ -80,6 +82,20 @@ def backward(
     if retain_grad and y.requires_grad and not y.is_leaf:  # where: retain_grad
         y.retain_grad()
     y.backward(gradient, retain_graph, enable_double_backprop)
+
+
+def set_grad(x: Tensor, grad: Any) -> None:
+    """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
+
+    Source: chainer.Variable.grad (assigned).
+    """
+    grad = None if grad is None else torch.as_tensor(grad, device=x.device)
+    if x.is_leaf:
+        x.grad = grad
+    elif x.numel() == 1 and grad is not None:
+        x.register_hook(lambda one: grad)  # so that a plain `x.backward()` starts from it, too
+    else:
+        vars(x)["_grad_to_start_from"] = grad
 
 
 def live(state: Any) -> Any:

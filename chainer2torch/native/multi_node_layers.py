@@ -10,6 +10,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from chainer2torch.native.devices import torch_dtype
+
 
 class MultiNodeBatchNormalization(_BatchNorm):
     """Batch normalization by the batches of all processes, which count alike. The running variance starts at 0.
@@ -20,19 +22,22 @@ class MultiNodeBatchNormalization(_BatchNorm):
 
     def __init__(
         self,
-        size: int,
+        size: Any,
         comm: Any,
         decay: float = 0.9,
         eps: float = 2e-5,
-        *,
+        dtype: Any = None,
         use_gamma: bool = True,
         use_beta: bool = True,
+        *,
         communication_backend: str = "auto",
     ) -> None:
-        super().__init__(int(size), eps, 1 - decay)
+        (channels,) = size if isinstance(size, tuple) else (size,)
+        super().__init__(int(channels), eps, 1 - decay, dtype=None if dtype is None else torch_dtype(dtype))
         if not use_gamma:  # ones and not None: on a GPU the backward pass fails for a bias alone
+            ones = self.weight.detach()
             del self.weight
-            self.register_buffer("weight", torch.ones(int(size)), persistent=False)
+            self.register_buffer("weight", ones, persistent=False)
         self.bias = self.bias if use_beta else None  # type: ignore[assignment]
         nn.init.zeros_(self.running_var)  # type: ignore[arg-type]
 

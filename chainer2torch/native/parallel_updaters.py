@@ -48,6 +48,7 @@ class ModelCopies:
         self._models, self._devices = models, {**dict.fromkeys(models), **places}
 
     def connect_trainer(self, trainer: Any) -> None:
+        super().connect_trainer(trainer)  # type: ignore[misc]
         for name, model in self._models.items():
             if model is not self._optimizers["main"].target:
                 trainer.reporter.add_observer(name, model)

@@ -48,6 +48,25 @@ def iterations_per_epoch(updater: Any, draws: int = 1) -> Any:
     return batches if loader is not None and draws == 1 else _Iterations(batches, draws)
 
 
+def iterations_of(loader: Any, draws: int) -> Any:
+    """How many iterations an epoch has that takes ``draws`` batches of a DataLoader in each: a fraction.
+
+    Source: chainer.iterators.SerialIterator.
+    """
+    if draws > max(len(loader), 1):
+        raise ValueError("an update draws more batches than an epoch has")
+    return _Iterations(len(loader), draws)
+
+
+def manager_state(manager: Any) -> dict[str, Any]:
+    """``manager.state_dict()`` in any extension; models are handed to those only that say ``needs_model_state``.
+
+    Source: chainer.serializers.save_npz.
+    """
+    manager._model_available = True
+    return dict(manager.state_dict())
+
+
 class TrainingManager(ExtensionsManager):
     """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
 

@@ -102,9 +102,9 @@ class BatchUpdater:
     def get_iterator(self, name: str) -> Any:
         return self._iterators[name]
 
-    def next_batch(self, name: str) -> Any:  # where: next_batch
-        if self._iterators[name] is self._iterators["main"]:
-            raise ValueError("the main iterator has another name: its batches are handed over")
+    def next_batch(self, name: str = "main") -> Any:  # where: next_batch
+        if name != "main" and self._iterators[name] is self._iterators["main"]:
+            raise ValueError("the main iterator has another name: its batches are counted")
         return next(self._batches[id(self._iterators[name])])
 
     def get_optimizer(self, name: str) -> Any:
@@ -114,7 +114,11 @@ class BatchUpdater:
         return dict(self._optimizers)
 
     def connect_trainer(self, trainer: Any) -> None:
-        pass
+        self._manager = trainer
+
+    iteration: Any = property(lambda self: self._manager.iteration)  # where: connect_trainer
+    epoch: Any = property(lambda self: self._manager.epoch)  # where: connect_trainer
+    epoch_detail: Any = property(lambda self: self._manager.epoch_detail)  # where: connect_trainer
 
 
 class Updater(BatchUpdater):

@@ -12,6 +12,7 @@ SHORT_FORMS = frozenset(
         "ChainerLayer",
         "Constant",
         "Convolution2D",
+        "DatasetMixin",
         "Deconvolution2D",
         "DilatedConvolution2D",
         "GRU",
@@ -39,24 +40,30 @@ SHORT_FORMS = frozenset(
         "StatefulGRU",
         "StatelessGRU",
         "StatelessLSTM",
+        "SubDataset",
         "VGG16Layers",
         "VGG19Layers",
         "VGGLayers",
         "VolatileTensor",
+        "array_dot",
         "array_module",
         "as_initializer",
         "astype",
         "average",
         "average_pooling_nd",
         "backward",
+        "cached_download",
         "call_in_mode",
+        "check_backward",
         "concat_examples",
         "deconvolution_2d",
         "deepcopy",
         "device_name",
         "device_number",
         "eval_mode",
+        "get_dataset_directory",
         "get_device",
+        "get_item",
         "initialize_parameter",
         "is_training",
         "link_attribute",
@@ -64,15 +71,18 @@ SHORT_FORMS = frozenset(
         "max_pooling_2d",
         "max_pooling_nd",
         "not_migrated",
+        "numerical_grad",
         "numpy_methods",
         "on_cpu",
         "own_attribute_name",
         "parameter",
+        "parse_kwargs",
         "prepare_googlenet",
         "prepare_resnet",
         "prepare_vgg",
         "serialize_part",
         "serialize_summary",
+        "set_grad",
         "set_link_attribute",
         "set_train",
         "sum_along",
@@ -93,10 +103,16 @@ _LONG_WHERE = {
     "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
     "deepcopy": {"__deepcopy__", "memo"},
     "live": {"unchain_backward", "unchain_backward_of"},
+    **dict.fromkeys(
+        ("check_backward", "numerical_grad"), {"detect_nondifferentiable", "diff_atol", "diff_rtol", "center_outputs"}
+    ),
     **dict.fromkeys(("VolatileTensor", "volatile_variable"), {"VolatileFlag", "is_volatile"}),
 }
-# The names of which the long form is needed beside some other helpers: those that ask what a serializer is.
-_LONG_BESIDE = dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"})
+# The names of which the long form is needed beside some other helpers: those that ask what a serializer is, say.
+LONG_BESIDE = {
+    **dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"}),
+    **dict.fromkeys(("check_backward", "numerical_grad"), {"check_double_backward"}),
+}
 
 
 def long_where(said: Iterable[str]) -> frozenset[str]:
@@ -106,7 +122,5 @@ def long_where(said: Iterable[str]) -> frozenset[str]:
 
 
 def long_beside(helpers: Collection[str]) -> frozenset[str]:
-    """Those of some helpers of which the others need the long form."""
-    return frozenset(
-        name for name, others in _LONG_BESIDE.items() if name in helpers and not others.isdisjoint(helpers)
-    )
+    """The helpers of which these need the long form."""
+    return frozenset(name for name, others in LONG_BESIDE.items() if not others.isdisjoint(helpers))

@@ -410,6 +410,51 @@ def test_a_state_that_the_same_call_has_computed_is_whole(computed, read, live):
     assert ("compat.live(self.h)" in line) is live and "self.h" in line
 
 
+def test_what_another_library_has_read_is_no_part_of_a_graph():
+    code = _code(
+        """
+        from reading import *
+        import corpus
+        ids = pad(load("a.txt"), 3)
+        words = corpus.words("a")[1:]
+        state = step(Params.net, 3)
+
+        def train(model, seen, reader):
+            kept = reader(seen)
+            for i in range(3):
+                loss = model(ids, words, seen, kept)
+                loss.backward()
+                loss.unchain_backward()
+                print(ids, words, kept)
+        model = L.Classifier(None)
+        for i in range(3):
+            loss = model(ids, words, state)
+            loss.backward()
+            loss.unchain_backward()
+            print(ids, words, state)
+        """
+    )
+    assert (
+        "compat.live(ids)" not in code and "compat.live(words)" not in code and "state = compat.live(state)" not in code
+    )
+    assert "kept = compat.live(kept)" in code  # a function of the caller's: it may have computed it
+
+
+def test_an_attribute_with_members_that_no_variable_has_is_none():
+    text = """
+        class Net(chainer.Chain):
+            def setup(self, name):
+                self.rule = make(name)
+            def rate(self, value):
+                self.rule.alpha = value
+                return self.rule
+        def train(model, loss):
+            loss.unchain_backward()
+        """
+    assert "compat.live(self" not in _code(text)
+    assert "compat.live(self.rule)" in _code(text.replace("self.rule.alpha = value", "self.other = value"))
+
+
 def test_an_attribute_that_lives_on_keeps_its_owner():
     """``self`` of the method, not what ``unchain_backward()`` is called on."""
     code = _code(

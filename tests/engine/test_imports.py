@@ -412,6 +412,42 @@ twins(L.Classifier(L.Linear(3, 2)))
     assert "import copy\n" in kept and "from copy" not in kept
 
 
+def test_a_copy_of_what_has_computed_nothing_is_pythons():
+    text = """import copy
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(l=L.Linear(3, 2))
+        self.seen = None
+
+    def __call__(self, x):
+        self.seen = KEPT
+        return self.seen
+
+
+def two(x):
+    net = Net()
+    chainer.Sequential(net)
+    CALLED
+    return copy.deepcopy(net)
+
+
+def any_of(items):
+    return copy.deepcopy(items)
+"""
+    for kept, called, own, unknown in (
+        ("F.tanh(self.l(x))", "", "copy", "compat"),
+        ("F.tanh(self.l(x))", "net(x)", "compat", "compat"),
+        ("len(x)", "net(x)", "copy", "copy"),
+    ):
+        code = migrate_source(text.replace("KEPT", kept).replace("CALLED", called)).code
+        assert f"{own}.deepcopy(net)" in code and f"{unknown}.deepcopy(items)" in code, (kept, called)
+
+
 NATIVE_FILES = {
     "a module of Python's own goes to those of the file": (
         """

@@ -27,7 +27,7 @@ def both():
 
 def told():
     short, long = both()
-    names = ("rank", "size", "intra_rank", "intra_size", "inter_rank")
+    names = ("rank", "size", "intra_rank", "intra_size", "inter_rank", "inter_size")
     return [
         [
             *(getattr(comm, name) for name in names),
@@ -36,6 +36,7 @@ def told():
             comm.gather_obj(comm.rank * 2, root=comm.size - 1),
             comm.allgather_obj((comm.rank,)),
             comm.allreduce_obj([comm.rank]),
+            comm.mpi_comm.scatter([10 * i for i in range(comm.size)] if comm.rank == 0 else None),
         ]
         for comm in (short, long)
     ]
@@ -46,6 +47,21 @@ def test_objects_are_those_of_the_long_communicator(size):
     for rank, (short, long) in enumerate(run_ranks(size, told)):
         assert short == long
         assert short[:2] == [rank, size]
+
+
+def handed():
+    """Rank 0 sends two objects to each of the others."""
+    comm = communicators.create_communicator("naive")
+    if comm.rank == 0:
+        for rank in range(1, comm.size):
+            comm.send_obj((1, rank), dest=rank)
+            comm.send_obj("b", rank)
+        return []
+    return [comm.recv_obj(source=0), comm.recv_obj(0)]
+
+
+def test_objects_from_one_process_to_another():
+    assert run_ranks(3, handed) == [[], [(1, 1), "b"], [(1, 2), "b"]]
 
 
 def net(seed, dtype):
@@ -185,7 +201,7 @@ NORMALIZED = [
     ((4, 3), {}),
     ((5, 3, 2), {"decay": 0.7, "eps": 1e-3}),
     ((2, 3, 4, 2), {"use_gamma": False}),
-    ((3, 3), {"use_beta": False}),
+    ((3, 3), {"use_beta": False, "dtype": np.float64}),
 ]
 
 
@@ -226,6 +242,18 @@ def test_normalization_over_processes_is_that_of_the_long_link(size, dtype):
                 np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+def sized():
+    comm = communicators.create_communicator("naive")
+    layer = multi_node_layers.MultiNodeBatchNormalization(torch.Size([3]), comm, dtype=np.float64)
+    assert (layer.running_mean.shape, layer.weight.dtype) == ((3,), torch.float64)
+    multi_node_layers.MultiNodeBatchNormalization((2, 3), comm)
+
+
+def test_normalization_over_several_axes_raises():
+    with pytest.raises(RankError, match="too many values"):
+        run_ranks(1, sized)
+
+
 def barrier():
     comm = communicators.create_communicator("naive")
     comm.mpi_comm.Barrier()
@@ -240,6 +268,7 @@ PROGRAM = """
 import functools
 import chainer
 import chainermn
+import numpy as np
 from chainermn.links import MultiNodeBatchNormalization
 
 
@@ -263,7 +292,13 @@ if comm.mpi_comm.{asked} == 0:
 
 @pytest.mark.parametrize(
     "option, asked, short",
-    [("", "rank", True), (", eps=1e-3", "size", True), (", initial_gamma=2", "rank", False), ("", "name", False)],
+    [
+        ("", "rank", True),
+        (", 1e-3, np.float32", "size", True),
+        (", **dict(use_beta=False)", "scatter", True),
+        (", initial_gamma=2", "rank", False),
+        ("", "name", False),
+    ],
 )
 def test_a_program_with_normalization_is_data_parallel_training(option, asked, short):
     sources = {"a.py": PROGRAM.format(option=option, asked=asked)}

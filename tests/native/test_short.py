@@ -50,11 +50,13 @@ LONGER = {
     "ArrayModule": (98, 7),
     "array_module": (105, 8),
     "xp_of": (110, 9),
-    "Communicator": (60, 5),
-    "create_multi_node_optimizer": (62, 5),
+    "Communicator": (70, 5),
+    "MultiNodeBatchNormalization": (52, 5),
+    "create_multi_node_optimizer": (72, 5),
     "RuledAdam": (252, 19),  # Chainer's interface of optimizers, whose rule a class replaces
     "AdamRule": (252, 19),
-    "create_communicator": (70, 5),
+    "create_communicator": (80, 5),
+    "check_backward": (62, 5),
     "TorchOptimizersByName": (200, 28),
     "HooksByName": (60, 9),
     "LateAdamW": (160, 16),
@@ -84,7 +86,8 @@ LONGER = {
 INTERFACES = {
     "ChainerLayer": 34,
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
-    "Communicator": 50,
+    "Communicator": 60,
+    "check_backward": 52,  # one recipe, from the direction that is drawn to the comparison
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,

@@ -39,6 +39,20 @@ def test_a_cut_graph_or_a_loss_scale_needs_the_long_backward(said, long):
     assert ("_leaves_before_cuts" in _defined(every)) is ("unchain_backward" in said)
 
 
+@pytest.mark.parametrize(
+    ("names", "said", "long"),
+    [
+        (["check_backward"], {"check_backward"}, False),
+        (["check_backward"], {"check_backward", "detect_nondifferentiable"}, True),
+        (["check_backward", "check_double_backward"], {"check_double_backward"}, True),
+    ],
+)
+def test_a_check_that_looks_for_corners_needs_the_long_form(names, said, long):
+    text = build(names, style="native", said=said)
+    assert ("_check_smooth" in _defined(text)) is long and "faithful_check" not in text
+    assert "detect_nondifferentiable" not in text or long
+
+
 def test_templates_mean_the_short_form():
     source = "import chainer\n\ndef f(x):\n    return g(chainer.backend.get_array_module(x))\n"
     code = migrated(source).code

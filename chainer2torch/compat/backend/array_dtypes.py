@@ -31,8 +31,7 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """
     if isinstance(dtype, torch.dtype):
         return torch.empty(0, dtype=dtype).numpy().dtype
-    given: np.dtype[Any] = np.dtype(dtype)
-    return given
+    return np.dtype(dtype)  # type: ignore[no-any-return]
 
 
 def astype(x: Any, dtype: Any, copy: bool = True) -> Any:

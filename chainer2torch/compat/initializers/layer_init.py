@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.parameter import UninitializedParameter
 
-from chainer2torch.compat.initializers.initializers import Normal, as_initializer
+from chainer2torch.compat.initializers.initializers import as_initializer
 
 
 def init_like_chainer(module: nn.Module) -> None:
@@ -50,9 +50,8 @@ def initialize(layer: nn.Module, W: Any = None, b: Any = None) -> Any:
 
 
 def _fill_layer(layer: nn.Module, W: Any, b: Any) -> None:
-    if isinstance(layer, nn.Embedding):
-        default_weight: Any = Normal(1.0)
-    else:
+    default_weight: Any = nn.init.normal_
+    if not isinstance(layer, nn.Embedding):
         default_weight = None if isinstance(layer, (nn.Linear, _ConvNd)) else 1
     if isinstance(layer, _NormBase):
         layer.reset_running_stats()

@@ -9,7 +9,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from chainer2torch.compat.functions.math_reduce import amax
-from chainer2torch.compat.initializers.initializers import Normal
 from chainer2torch.compat.links.links_base import ChainerLayer, check_bias_size, set_unregistered
 
 
@@ -179,7 +178,7 @@ class EmbedID(ChainerLayer):
     def __init__(self, in_size: int, out_size: int, initialW: Any = None, ignore_label: Any = None) -> None:
         super().__init__()
         self.ignore_label = ignore_label
-        self._new_parameter("weight", initialW, (in_size, out_size), default=Normal(1.0))
+        self._new_parameter("weight", initialW, (in_size, out_size), default=nn.init.normal_)
 
     @classmethod
     def from_params(cls, W: Any, ignore_label: Any = None) -> "EmbedID":

@@ -21,11 +21,11 @@ class ComputationalGraph:
         self,
         outputs: Any,
         remove_split: bool = True,
-        variable_style: Any = "default",
-        function_style: Any = "default",
+        variable_style: Any = None,
+        function_style: Any = None,
         rankdir: str = "TB",
-        remove_variable: bool = False,
-        show_name: bool = True,
+        *rest: Any,
+        **style: Any,
     ) -> None:
         self.outputs = (outputs,) if isinstance(outputs, torch.Tensor) else tuple(outputs)
         self.rankdir = rankdir

@@ -48,11 +48,7 @@ def _updated(
     if not isinstance(target, torch.Tensor) or may_be_array and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype
-    dtype = (
-        value.dtype
-        if isinstance(value, torch.Tensor) and value.requires_grad and not target.requires_grad
-        else target.dtype
-    )
+    dtype = value.dtype if _in_a_graph(value) and not target.requires_grad else target.dtype
     result = new(target, value)
     if result.dtype != dtype and not dtype.is_floating_point:
         raise TypeError(f"the result would be of {result.dtype}, the target is of {dtype}")

@@ -10,6 +10,12 @@ def update_core(self):                                   def update_core(self, b
 No epoch is counted by an iterator of another name, so its batches stay drawn where they are:
 
     other = next(self.get_iterator('target'))                other = self.next_batch('target')
+
+Nor does a parameter do where an update takes several batches of the main one. It draws them itself, and the manager
+counts:
+
+    for _ in range(self.n_dis):                              for _ in range(self.n_dis):
+        batch = self.get_iterator('main').next()                 batch = self.next_batch()
 """
 
 from __future__ import annotations
@@ -78,6 +84,27 @@ def further_draws(cls: ClassInfo) -> list[tuple[ast.Call, ast.expr]]:
     return found if found and not _is_taken(cls) else []
 
 
+def own_draws(cls: ClassInfo) -> list[Drawing] | None:
+    """The methods of a class that draw of the main iterator; None: one does more with it than to draw."""
+    if _is_taken(cls):
+        return None
+    parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
+    idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
+    apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
+    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
+    found: list[Drawing] = []
+    for method in (n for n in cls.node.body if isinstance(n, ast.FunctionDef)):
+        inside = list(ast.walk(method))
+        lookups = [n for n in inside if _is_main(n) and n not in idle]
+        holding = [n for n in held if n in inside]
+        drawing = _draws_in(method, lookups) if lookups else None
+        if len(lookups) != len(holding) or lookups and drawing is None:
+            return None
+        held = [n for n in held if n not in inside]
+        found += [drawing] if drawing is not None else []
+    return None if held else found
+
+
 def _is_taken(cls: ClassInfo) -> bool:
     names = (getattr(n, "attr", getattr(n, "name", None)) for n in ast.walk(cls.module.source.tree))
     return not _OF_THE_BASE.isdisjoint(names)
@@ -106,8 +133,11 @@ def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[
 
 
 def _drawing_of(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | None:
-    if not _may_be_handed(method):
-        return None
+    return _draws_in(method, lookups) if _may_be_handed(method) else None
+
+
+def _draws_in(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | None:
+    """What a method draws, if it only draws from what it looks up."""
     inside = list(ast.walk(method))
     named = [n for n in inside if isinstance(n, ast.Assign) and n.value in lookups]
     iterators = {n.targets[0].id for n in named if len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)}
@@ -195,4 +225,4 @@ def _free(method: ast.FunctionDef) -> str:
     return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
 
 
-__all__ = ["HOLDERS", "NEXT_BATCH", "Drawing", "drawings_of", "further_draws", "is_self"]
+__all__ = ["HOLDERS", "NEXT_BATCH", "Drawing", "drawings_of", "further_draws", "is_self", "own_draws"]

@@ -123,7 +123,7 @@ def _made(made: Manager, long: bool, name: str, *rows: list[str]) -> str:
 def _function(made: Manager, iteration: Iteration) -> tuple[str, str]:
     """The function of one iteration: the statement that defines it, and what the engine gets."""
     if iteration.updater:
-        if made.asks:  # the name of the updater may mean another one when the training runs
+        if made.asks and iteration.lines.endswith(".update()"):  # its name may mean another one when the training runs
             updater = iteration.lines.removesuffix(".update()")
             return "", f"lambda engine, batch, updater={updater}: updater.update()"
         return "", f"lambda engine, batch: {iteration.lines}"

@@ -28,9 +28,7 @@ def allows(analysis: Analysis, module: ModuleInfo) -> bool:
         return False
     if analysis.once(names_one_twice):
         return False
-    if _RESUMES.intersection(str(node.arg) for node in module.source.of(ast.keyword)):
-        return False
-    return not any(_ends(analysis, module, c) or _resumes(analysis, c) for c in module.source.of(ast.Call))
+    return not resumes(analysis, module) and not any(_ends(analysis, module, c) for c in module.source.of(ast.Call))
 
 
 def _resumes(analysis: Analysis, call: ast.Call) -> bool:
@@ -81,4 +79,33 @@ def _is_evaluator(analysis: Analysis, function: ast.expr) -> bool:
     return bool(names) and all(name is not None and analysis.derives(name, _EVALUATOR) for name in names)
 
 
-__all__ = ["allows"]
+def resumes(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether something in a file may take up a training."""
+    if _RESUMES.intersection(str(node.arg) for node in module.source.of(ast.keyword)):
+        return True
+    return any(_resumes(analysis, call) for call in module.source.of(ast.Call))
+
+
+def keeps_order(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether an iterator that a file makes may give its examples again and again in their order."""
+    for call in module.source.of(ast.Call):
+        kind = analysis.kind(call.func)
+        if isinstance(kind, Ref) and kind.name.startswith(_ITERATORS) and _is_ordered(call):
+            return True
+    return False
+
+
+def _is_ordered(call: ast.Call) -> bool:
+    """Whether a call does not leave it to Chainer to shuffle, unless its iterator ends."""
+    given = {k.arg: k.value for k in call.keywords} | dict(zip(("", "", "repeat", "shuffle"), call.args))
+    if None in given or any(isinstance(a, ast.Starred) for a in call.args):
+        return True
+    repeat, shuffle = given.get("repeat"), given.get("shuffle")
+    if isinstance(repeat, ast.Constant) and not repeat.value:
+        return False
+    return "order_sampler" in given or not (
+        shuffle is None or isinstance(shuffle, ast.Constant) and bool(shuffle.value)
+    )
+
+
+__all__ = ["allows", "keeps_order", "resumes"]

@@ -6,13 +6,14 @@ def update_core(self):                                   def update_core(self, b
 
 Then nobody has to count batches beside the manager, and loaders need no ``next()``. That is one answer for all files
 that see each other: each of their updaters draws one batch, at the beginning of what it does with it, and nobody asks
-an updater for what it draws from. Batches of further iterators are drawn where they were (``self.next_batch``).
+an updater for what it draws from. Batches of further iterators are drawn where they were (``self.next_batch``), and so
+are those of an updater that takes several for an update: the loop calls its ``update_core()``.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
@@ -30,8 +31,9 @@ from chainer2torch.plan.native.batch_drawings import (
     drawings_of,
     further_draws,
     is_self,
+    own_draws,
 )
-from chainer2torch.plan.native.batches_drawn import draws_one
+from chainer2torch.plan.native.batches_drawn import draws_of, draws_one
 from chainer2torch.plan.questions.device_specs import device_or_none
 
 _UPDATER = "chainer.training.updaters.Updater"
@@ -43,6 +45,8 @@ _OPTIMIZER = "chainer.Optimizer"
 _CORE = "update_core"
 _UNSEEN = frozenset({_CORE, "order_sampler", "new_epoch"})
 _COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "previous_epoch_detail"})
+_BETWEEN = frozenset({"epoch", "epoch_detail", "iteration"})  # what a manager says as well between two updates
+_WITHIN = frozenset({"iteration"})  # and what it says within one, as it counts an epoch when the update is done
 # what an updater may not say otherwise than Chainer's
 _CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize get_iterator get_all_optimizers".split())
 _OPTIONS = frozenset({"loss_scale", "auto_new_epoch", "order_sampler"})
@@ -73,12 +77,32 @@ def _files(analysis: Analysis) -> frozenset[ModuleInfo]:
     further = {groups[cls.module] for cls in _drawing_further(analysis)} - refused
     asked = [module for module, group in groups.items() if group in further]
     refused |= {groups[module] for module in asked if not further_loaders.allows(analysis, module)}
+    # how far a loader has come that an updater draws from is saved by nobody: it matters where the order is kept
+    drawing = {groups[cls.module] for cls in analysis.once(draw_themselves)}
+    resumed = {groups[module] for module in groups if further_loaders.resumes(analysis, module)}
+    refused |= drawing & resumed & {groups[m] for m in groups if further_loaders.keeps_order(analysis, m)}
     return frozenset(module for module, group in groups.items() if group not in refused)
 
 
 def _drawing_further(analysis: Analysis) -> Iterator[ClassInfo]:
     """The updaters that draw of another iterator than the main one, too."""
     return (cls for cls in analysis.classes.values() if analysis.derives(cls, _UPDATER) and further_draws(cls))
+
+
+def draw_themselves(analysis: Analysis) -> frozenset[ClassInfo]:
+    """The updaters that no parameter could hand all their batches: those of one family do it alike."""
+    updaters = [cls for cls in analysis.classes.values() if analysis.derives(cls, _UPDATER)]
+    found = {cls for cls in updaters if not _is_handed(analysis, cls)}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        families = [[owner for owner in analysis.mro(cls) if owner in updaters] for cls in updaters]
+        found |= {cls for family in families if not found.isdisjoint(family) for cls in family}
+    return frozenset(found)
+
+
+def _is_handed(analysis: Analysis, cls: ClassInfo) -> bool:
+    return draws_one(analysis, cls) and (_CORE not in cls.methods or drawings_of(cls) is not None)
 
 
 # -- classes -------------------------------------------------------------------------------------------------------
@@ -92,15 +116,40 @@ def _is_simple(analysis: Analysis, cls: ClassInfo) -> bool:
         return True
     bases = [owner for owner in analysis.mro(cls) if isinstance(owner, str)]
     own = _CLOCKWORK.intersection((*cls.methods, *cls.attrs))
-    if bases[:1] != [_STANDARD] or own or not draws_one(analysis, cls):
+    if bases[:1] != [_STANDARD] or own or draws_of(analysis, cls) is None:
         return False
     if any(_asks_itself(node) for node in nodes_of(cls.node)):
         return False
-    return _CORE not in cls.methods or drawings_of(cls) is not None
+    return cls not in analysis.once(draw_themselves) or own_draws(cls) is not None
 
 
-def _asks_itself(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in _COUNTERS and is_self(node.value)
+def _asks_itself(node: ast.AST, counters: Collection[str] = _COUNTERS - _WITHIN) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in counters and is_self(node.value)
+
+
+def counting(analysis: Analysis) -> frozenset[ModuleInfo]:
+    """The files around which updaters are asked for what only the manager counts."""
+    groups = analysis.once(_groups)
+    found = {
+        groups[cls.module]
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, _UPDATER) and any(_asks_itself(node, _WITHIN) for node in nodes_of(cls.node))
+    }
+    found |= {groups[module] for module in groups if any(map(_Asked(analysis).is_one, module.source.of(ast.Attribute)))}
+    return frozenset(module for module, group in groups.items() if group in found)
+
+
+class _Asked:
+    """Whether an expression asks what is known to be an updater for a counter."""
+
+    def __init__(self, analysis: Analysis):
+        self.analysis = analysis
+
+    def is_one(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Attribute) or node.attr not in _BETWEEN or _is_of_trainer(self.analysis, node):
+            return False
+        owners = [k.cls for k in options(self.analysis.kind(node.value)) if isinstance(k, Inst)]
+        return any(self.analysis.derives(cls, _UPDATER) for cls in owners)
 
 
 # -- everything else in the files ----------------------------------------------------------------------------------
@@ -128,7 +177,11 @@ def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
     owners = [k.cls for k in options(analysis.kind(node.value)) if isinstance(k, Inst)]
     if node.attr == "epoch" and any(analysis.derives(cls, _OPTIMIZER) for cls in owners):
         return False  # an updater counts the epochs of its optimizers
-    if node.attr in _COUNTERS | {"update"} and not _is_of_trainer(analysis, node):
+    if (
+        node.attr in _COUNTERS - _BETWEEN | {"update"}
+        or node.attr in _BETWEEN
+        and _is_in_updater(analysis, module, node)
+    ):
         return not any(analysis.derives(cls, _UPDATER) for cls in owners)
     return True
 
@@ -138,11 +191,18 @@ def _is_of_trainer(analysis: Analysis, node: ast.Attribute) -> bool:
     return node.attr in ("epoch", "epoch_detail", "iteration") and getattr(node.value, "attr", "") == "updater"
 
 
-def _is_inside(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+def _is_in_updater(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether a method of an updater asks another object; what it asks itself is looked at there."""
+    return not is_self(node.value) and _is_inside(analysis, module, node, (_UPDATER,))
+
+
+def _is_inside(
+    analysis: Analysis, module: ModuleInfo, node: ast.AST, bases: Collection[str] = (_UPDATER, _EVALUATOR)
+) -> bool:
     """Whether an attribute belongs to an updater's class, which is looked at by itself, or to an evaluator's."""
     cls = module.source.enclosing(node, ast.ClassDef)
     info = analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
-    return info is not None and any(analysis.derives(info, base) for base in (_UPDATER, _EVALUATOR))
+    return info is not None and any(analysis.derives(info, base) for base in bases)
 
 
 # -- what is written -----------------------------------------------------------------------------------------------
@@ -172,8 +232,12 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
             decisions.use(node)
             decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
     for info in _classes(context):
-        for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
-            _emit_method(context, decisions, drawing)
+        if info in context.analysis.once(draw_themselves):
+            for drawing in own_draws(info) or ():
+                _emit_draws(context, decisions, drawing)
+        else:
+            for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
+                _emit_method(context, decisions, drawing)
         for call, name in further_draws(info):
             decisions.replace(call, f"self.{NEXT_BATCH}(NAME)", {"NAME": context.operand(name)})
 
@@ -182,15 +246,22 @@ def _emit_method(context: Context, decisions: Decisions, drawing: Drawing) -> No
     decisions.edit(drawing.method, AddParameter(context.source.start(drawing.method), drawing.batch, ""))
     for call, parameter in drawing.passes:
         decisions.edit(call, AddKeyword(context.source.span(call), parameter, drawing.batch))
-    bound: list[ast.stmt] = [
-        *drawing.names,
-        *(context.source.statement(draw) for draw in drawing.draws if drawing.binds),
-    ]
-    for statement in dict.fromkeys(bound):
-        decisions.edit(statement, Remove(context.source.start(statement)))
-        decisions.remove(statement)
+    bound = [context.source.statement(draw) for draw in drawing.draws if drawing.binds]
+    _remove(context, decisions, [*drawing.names, *bound])
     for draw in drawing.draws if not drawing.binds else ():
         decisions.replace(draw, "BATCH", {"BATCH": Operand(code=drawing.batch)})
+
+
+def _emit_draws(context: Context, decisions: Decisions, drawing: Drawing) -> None:
+    _remove(context, decisions, drawing.names)
+    for draw in drawing.draws:
+        decisions.replace(draw, f"self.{NEXT_BATCH}()", {})
+
+
+def _remove(context: Context, decisions: Decisions, statements: Sequence[ast.stmt]) -> None:
+    for statement in dict.fromkeys(statements):
+        decisions.edit(statement, Remove(context.source.start(statement)))
+        decisions.remove(statement)
 
 
 def _classes(context: Context) -> Iterator[ClassInfo]:
@@ -200,4 +271,4 @@ def _classes(context: Context) -> Iterator[ClassInfo]:
             yield info
 
 
-__all__ = ["are_handed", "emit"]
+__all__ = ["are_handed", "counting", "draw_themselves", "emit"]

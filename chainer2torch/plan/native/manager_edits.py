@@ -44,7 +44,7 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
     made = _manager(context, group, by_trigger, (managed,))
-    template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed.loader))
+    template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed))
     template += "MANAGER.updater = UPDATER\n" * group.asks
     template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
     template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
@@ -58,10 +58,13 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
 def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Managed, ...]) -> Manager:
     """The manager that is one of these Trainers; several have one loop."""
     several = next((one.draws for one in managed if one.draws), "")
+    epoch = f"native.iterations_per_epoch(UPDATER{several and ', '}{several})"
+    if group.handed:
+        epoch = f"native.iterations_of(LOADER, {several})" if several else "len(LOADER)"
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        "len(LOADER)" if group.handed else f"native.iterations_per_epoch(UPDATER{several and ', '}{several})",
+        epoch,
         by_trigger,
         has_stop=True,
         has_out=any(one.out is not None for one in managed),
@@ -75,14 +78,17 @@ def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Ma
     )
 
 
-def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Operand], loader: str) -> Iteration:
+def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Operand], of: Managed | Run) -> Iteration:
     """One iteration; a loop that hands over its batches gives them a name that nothing else has there."""
     if not group.handed:
         return _STEP
+    operands["LOADER"] = Operand(code=of.loader or f"{operands['UPDATER'].code}.get_iterator('main')")
+    made = [of] if isinstance(of, Managed) else [group.managed[call] for call in of.made]
+    if made[0].draws_itself:
+        return Iteration("UPDATER.update_core()", "", updater=True)
     taken = names_in(context, function_of(context, place))
     (batch,) = renamed(("batch",), taken)
     operands["BATCH"] = Operand(code=batch)
-    operands["LOADER"] = Operand(code=loader or f"{operands['UPDATER'].code}.get_iterator('main')")
     names = taken | {
         node.id for node in ast.walk(ast.parse(operands["UPDATER"].code or "")) if isinstance(node, ast.Name)
     }
@@ -93,7 +99,7 @@ def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> Non
     operands = {"MANAGER": Operand(code=run.name), "UPDATER": Operand(code=run.updater or f"{run.name}.updater")}
     known = tuple(group.managed[call] for call in run.made) or tuple(group.managed.values())
     step, stops = (
-        _step(context, group, run.statement, operands, run.loader),
+        _step(context, group, run.statement, operands, run),
         [group.managed[call].stop for call in run.made],
     )
     by_trigger = not stops or any(stops_by_iteration(context, stop) for stop in stops)

@@ -20,17 +20,18 @@ from chainer2torch.plan.native.batches_drawn import draws_as_code, draws_of
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
-from chainer2torch.plan.native.handed import are_handed
+from chainer2torch.plan.native.asked_updaters import COUNTS, UNKNOWN_MEMBER, asked_members
+from chainer2torch.plan.native.handed import are_handed, counting, draw_themselves
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
-from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, repeats
+from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, is_read, repeats
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
 from chainer2torch.plan.native.own_updaters import given_to
 from chainer2torch.plan.native.places import suite_of
 from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of, name_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
-from chainer2torch.plan.native.trainers import TRAINERS, replaces_updater
+from chainer2torch.plan.native.trainers import TRAINERS
 from chainer2torch.plan.questions.paths import is_path
 from chainer2torch.plan.questions.reading import library_module
 
@@ -59,6 +60,7 @@ class Managed:
     has_parts: bool  # whether parts of a model may report by themselves
     loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
     draws: str = ""  # how many batches an update draws; "": one
+    draws_itself: bool | None = False  # whether its updater draws them, though loops hand them over; None: one may
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -76,7 +78,8 @@ class Run:
 class Group:
     """The Trainers of the files that see each other.
 
-    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies;
+    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies, or
+    needs the manager's counters;
     ``by_loaders``: whether DataLoaders give the batches, so that an epoch has a whole number of them.
     """
 
@@ -159,12 +162,18 @@ class _Reader:
         managed = {call: self._managed(call) for call in makers.values() if call is not None}
         runs = [self._run(use, managed) for use in uses if use.member == "run"]
         stands_in = borrowed(self.objects, self.modules)
-        asks = any(not run.updater for run in runs) or any(self._asks(module, stands_in) for module in self.modules)
-        copies = any(map(self._has_copies, self.modules))
+        asked = [set().union(*asked_members(self.objects, module, stands_in)) for module in self.modules]
+        lost, members = any(not run.updater for run in runs), set().union(*asked)
+        asks = lost or bool(members)
+        connects = any(map(self._has_copies, self.modules))
         by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
         steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        handed = loaders and not asks and self._are_known and are_handed(self.analysis, self.modules[0])
-        return Group(managed, by_run, self._starts_early(), asks, copies, loaders, steps, handed, stands_in)
+        handed = loaders and not lost and self._are_known and are_handed(self.analysis, self.modules[0])
+        handed = handed and UNKNOWN_MEMBER not in members
+        connects = connects or handed and (self.modules[0] in self.analysis.once(counting) or bool(members & COUNTS))
+        drawing = [{managed[call].draws_itself for call in run.made} for run in runs]
+        handed = handed and all(len(found) < 2 and None not in found for found in drawing)
+        return Group(managed, by_run, self._starts_early(), asks, connects, loaders, steps, handed, stands_in)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -246,6 +255,7 @@ class _Reader:
             self._has_parts(),
             self._loader(context, call, updater),
             self._draws(context, updater),
+            self._draws_itself(context, updater),
         )
 
     def _draws(self, context: Context, updater: ast.expr) -> str:
@@ -258,6 +268,12 @@ class _Reader:
         if code is None:
             raise Unclear("how many batches its updater draws is not known")
         return code
+
+    def _draws_itself(self, context: Context, updater: ast.expr) -> bool | None:
+        """Whether each class that an updater may have draws its batches itself; None: only some of them."""
+        drawing = self.analysis.once(draw_themselves)
+        found = {isinstance(kind, Inst) and kind.cls in drawing for kind in options(context.kind(updater))}
+        return found.pop() if len(found) == 1 else None
 
     def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:
         """The path of the iterator that every updater that it may be is made with, in the function of its Trainer."""
@@ -319,7 +335,7 @@ class _Reader:
                     yield from (context.kind(o) for o in observers if not (isinstance(o, ast.Name) and o.id == "self"))
 
     def _are_loaders(self) -> bool:
-        """Whether every iterator that repeats is known, and becomes a DataLoader."""
+        """Whether every iterator that repeats, and that an updater may get, is known and becomes a DataLoader."""
         found = [
             use
             for uses in self.objects.uses.values()
@@ -332,7 +348,18 @@ class _Reader:
         bound = bound_of(self.objects, use.inst)
         if bound is not None and repeats(bound) is False:
             return True
-        return bound is not None and (not self.objects.reason_at(use) or light_form(self.objects, use.inst) is not None)
+        if bound is not None and (not self.objects.reason_at(use) or light_form(self.objects, use.inst) is not None):
+            return True
+        return all(map(self._is_apart, self.objects.uses_of(use.inst)))
+
+    def _is_apart(self, use: Use) -> bool:
+        """Whether a use of an iterator takes it to no updater."""
+
+        def taken(use: Use, call: ast.Call, takers: list[Inst]) -> str:
+            updaters = [taker for taker in takers if self.analysis.derives(taker.cls, _UPDATER)]
+            return "an updater draws from it" if updaters else ""
+
+        return is_read(use) or not self.objects.flow(use, taken)
 
     def _starts_early(self) -> bool:
         return any(
@@ -342,27 +369,6 @@ class _Reader:
             for module in self.modules
             for call in module.source.of(ast.Call)
         )
-
-    def _asks(self, module: ModuleInfo, stands_in: frozenset[ast.Attribute]) -> bool:
-        """Whether something in a file asks a Trainer, or what may be one, for its updater itself."""
-        context = self.objects.context(module)
-        trainers = {
-            use.parent
-            for uses in self.objects.uses.values()
-            for use in uses
-            if use.member == "updater" and use.context.module is module and replaces_updater(use)
-        }
-        return any(
-            node.attr == "updater"
-            and isinstance(node.ctx, ast.Load)
-            and node not in trainers
-            and node not in stands_in
-            and any(self._may_be_trainer(kind) for kind in options(context.kind(node.value)))
-            for node in module.source.of(ast.Attribute)
-        )
-
-    def _may_be_trainer(self, kind: object) -> bool:
-        return not isinstance(kind, (Inst, Ref)) or isinstance(kind, Inst) and self.analysis.derives(kind.cls, TRAINER)
 
 
 def _keep(context: Context, made: list[Managed], run: ast.Expr) -> bool:

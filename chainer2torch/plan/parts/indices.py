@@ -59,8 +59,8 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
             _CODE,
         )
         return
-    plain = [p for p in parts if isinstance(p, ast.Slice) and p.lower is None and p.upper is None]
-    if len(plain) == len(parts) and all(p.step is None or ast.unparse(p.step) == "-1" for p in plain):
+    plain = [p for p in parts if isinstance(p, ast.Slice) and (_is_full(p) or _is_turned(p))]
+    if len(plain) == len(parts) and all(p.step is None or _is_turned(p) for p in plain):
         axes = tuple(i for i, p in enumerate(plain) if p.step is not None)
         decisions.replace(node, f"torch.flip(x, {axes})", {"x": context.operand(node.value)})
     elif turned := _turned(context, parts):
@@ -168,16 +168,24 @@ def _turned(context: Context, parts: Sequence[ast.expr]) -> tuple[int, str] | No
     if any(new[first:]) or len(axes) != 1:
         return None
     for i, part in enumerate(parts[first:], first):
-        full = isinstance(part, ast.Slice) and part.lower is None and part.upper is None
         if i in axes:
-            if not full or ast.unparse(parts[i]) != "::-1":
+            if not _is_turned(part):
                 return None
-        elif not full and not _is_ellipsis(context, part):
+        elif not _is_full(part) and not _is_ellipsis(context, part):
             return None
     behind = any(_is_ellipsis(context, part) for part in parts[first : axes[0]])
     axis = axes[0] - len(parts) if behind else axes[0] - first
     front = "[" + ", ".join(["None"] * first) + "]" if first else ""
     return axis, front
+
+
+def _is_full(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and part.lower is None and part.upper is None
+
+
+def _is_turned(part: ast.expr) -> bool:
+    """``::-1``, also said with its first place."""
+    return isinstance(part, ast.Slice) and ast.unparse(part) in ("::-1", "-1::-1")
 
 
 def _is_ellipsis(context: Context, part: ast.expr) -> bool:

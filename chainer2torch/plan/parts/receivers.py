@@ -323,9 +323,15 @@ def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None
         and call.func is node
         and _may_be_array(context.analysis.kind(node.value))
         and context.imports_chainer
-        and among_tensors(context, call)
+        and (among_tensors(context, call) or _holds_data(context, node.value))
     ):
         emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+
+
+def _holds_data(context: Context, node: ast.expr) -> bool:
+    """Whether a value is made of what a Variable holds: ``y.data[0]``. The ``mnist.data`` itself is a data set's."""
+    parts = (n for n in nodes_of(node) if isinstance(n, ast.Attribute) and context.analysis.kind(n.value) == UNKNOWN)
+    return any(n.attr == "array" or n.attr == "data" and n is not node for n in parts)
 
 
 def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -25,6 +25,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity
 from chainer2torch.plan.parts.beside_arrays import beside_expression
 from chainer2torch.plan.parts.host_arrays import (
+    runs_backwards,
     arguments_as_tensors,
     comes_from_host,
     compared_as_tensors,
@@ -50,6 +51,7 @@ from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
+from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import among_tensors
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
@@ -183,7 +185,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     if name == "copyto" and len(call.args) == 2 and not call.keywords and _may_be_parameter(context, call.args[0]):
         decisions.replace(
             call,
-            "compat.copyto(dst, src)",
+            _copied(context, *call.args) if context.choices.style == "native" else "compat.copyto(dst, src)",
             {"dst": context.operand(call.args[0]), "src": context.operand(call.args[1])},
         )
         decisions.mark(call.func, None, "numpy.copyto", "exact", "", _CODE)
@@ -262,6 +264,18 @@ def _may_be_parameter(context: Context, node: ast.expr) -> bool:
         and isinstance(node, ast.Attribute)
         and node.attr in ("data", "array", "grad")
     )
+
+
+def _copied(context: Context, dst: ast.expr, src: ast.expr) -> str:
+    """``np.copyto(dst, src)`` where ``dst`` is a tensor, by its kind or as the array of a layer's parameter."""
+    owner = dst.value if isinstance(dst, ast.Attribute) else None
+    of_layer = isinstance(owner, ast.Attribute) and owner.attr in ("W", "b", "gamma", "beta")
+    if not all(isinstance(k, Tensor) for k in options(context.kind(dst))):
+        if not of_layer or own_name(context, owner) is None:  # type: ignore[arg-type]
+            return "compat.copyto(dst, src)"
+    if all(isinstance(k, Tensor) for k in options(context.kind(src))):
+        return "dst.copy_(src)"
+    return f"dst.copy_(torch.as_tensor(src{'.copy()' if runs_backwards(context, src) else ''}))"
 
 
 def _isinstance(context: Context, decisions: Decisions, call: ast.Call) -> None:

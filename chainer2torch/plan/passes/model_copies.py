@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 import re
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+from chainer2torch.plan.questions.torch_classes import words
 
 _HELPERS = {"copy.copy": "copy_object", "copy.deepcopy": "deepcopy"}
 _CODE = "C2T200"
 # links of Chainer's that keep what they computed (those with a state know how to be copied), or hold links that may
 _KEEPING = ("chainer.links.Classifier", "chainer.ChainList", "chainer.Sequential")
 _WITH_STATE = frozenset({"chainer.links.LSTM", "chainer.links.GRU", "chainer.links.StatefulGRU"})
+_NAMES_OF_KEEPING = frozenset({"Classifier", *(name.rpartition(".")[2] for name in _WITH_STATE)})
 _NOTE = {
     "copy_object": "The copy of a module gets a table of children of its own.",
     "deepcopy": "PyTorch copies no tensor that has a graph; the copy of the module holds its values.",
@@ -41,7 +45,7 @@ def run(context: Context) -> Decisions:
         if name == "copy_object":
             wanted = len(call.args) == 1 and any(context.analysis.is_link(k) for k in kinds)
         else:
-            wanted = any(_keeps(context, k, set()) for k in kinds)
+            wanted = any(_keeps(context, k, set()) for k in kinds) and not _is_fresh(context, call.args[0])
         if wanted:
             operands = {"x": context.operand(call.args[0])}
             if len(call.args) == 2:
@@ -52,6 +56,25 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
+def _is_fresh(context: Context, value: ast.expr) -> bool:
+    """Whether a function makes an object itself and does nothing but hand it on: it has computed nothing yet."""
+    scope = context.source.enclosing(value, ast.FunctionDef)
+    if not isinstance(value, ast.Name) or scope is None:
+        return False
+    uses = [node for node in nodes_of(scope) if isinstance(node, ast.Name) and node.id == value.id]
+    parents = [context.source.parents.get(node) for node in uses]
+    made = [parent.value for parent in parents if isinstance(parent, ast.Assign) and parent.value not in uses]
+    return len(made) == 1 and all(
+        isinstance(parent, ast.Assign)
+        and isinstance(parent.value, ast.Call)
+        and isinstance(context.analysis.kind(parent.value.func), Class)
+        or isinstance(parent, ast.Call)
+        and parent.func is not node
+        and isinstance(context.analysis.kind(parent.func), (Class, Ref))
+        for node, parent in zip(uses, parents)
+    )
+
+
 def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
     """Whether an object may hold a tensor that has a graph."""
     if isinstance(kind, Tup):
@@ -60,8 +83,8 @@ def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
         return kind.element != UNKNOWN and any(_keeps(context, item, seen) for item in options(kind.element))
     if isinstance(kind, Tensor):
         return not kind.array
-    if kind == UNKNOWN:
-        return context.imports_chainer and context.holds_tensors
+    if kind == UNKNOWN:  # where it has a graph after all, PyTorch refuses the copy
+        return context.imports_chainer and context.holds_tensors and context.analysis.once(_some_model_keeps)
     if not isinstance(kind, Inst):
         return False
     if isinstance(kind.cls, str):
@@ -73,6 +96,26 @@ def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
         _library_link_keeps(context, owner) if isinstance(owner, str) else _class_keeps(context, owner, seen)
         for owner in context.analysis.mro(kind.cls)
     )
+
+
+def _some_model_keeps(analysis: Analysis) -> bool:
+    """Whether some model of the project keeps, for sure, a tensor that it computes between two calls."""
+    if analysis.once(words) & _NAMES_OF_KEEPING:
+        return True
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and any(_has_graph(k) for k in options(analysis.kind(node)))
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        for name, method in cls.methods.items()
+        if name != "__init__"
+        for node in nodes_of(method.node)
+    )
+
+
+def _has_graph(kind: Kind) -> bool:
+    return kind != UNKNOWN and kind != Lst(UNKNOWN) and may_hold_graph(kind)
 
 
 def _library_link_keeps(context: Context, name: str) -> bool:

@@ -13,6 +13,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.native import (
+    asked_updaters,
     evaluators,
     extension_names,
     extensions,
@@ -82,6 +83,7 @@ def run(context: Context) -> Decisions:
     own_bases.emit(context, decisions)
     manager_edits.emit_names(context, decisions)
     manager_edits.emit_annotations(context, decisions)
+    asked_updaters.emit(context, decisions)
     for use in objects.uses_in(context.module):
         if objects.reason_at(use) == "":
             _used(objects, context, decisions, use)
@@ -222,6 +224,10 @@ def _make(context: Context, decisions: Decisions, program: Program, in_parts: bo
         operands["OUT"] = context.operand(program.out)
     statement = context.source.statement(program.call)
     template = engine_of(context).manager(made, iteration)
+    if not program.step.parts and managers.hand_over(context):
+        template += "CALL.connect_trainer(MANAGER)\n" * (
+            context.module in context.analysis.once(handed_updaters.counting)
+        )
     template += "MANAGER.reporter.add_observers('', native.observers(MODEL).items())\n" * in_parts
     template += "native.start_clock(MANAGER)\n" * program.starts_early
     inside = bool(program.step.parts) and _is_inside(context, program)
@@ -293,6 +299,8 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
     }
     codes = {name: Operand(code=code) for name, code in operands.items() if code}
     if not step.parts and managers.hand_over(context):
+        if _draws_itself(context, program):
+            return Iteration("CALL.update_core()", "LOADER", updater=True), codes
         (batch,) = renamed(("batch",), taken)
         codes |= {"BATCH": Operand(code=batch)}
         return Iteration("CALL.update_core(BATCH)", "LOADER", batch, taken=taken | _roots(step)), codes
@@ -306,6 +314,12 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
         lines = lines.replace("CALL", step.conversion.call("BATCH"))
         codes |= step.conversion.operands(step.loss)
     return Iteration(lines, "LOADER", target_of(step.parts), taken=taken | _roots(step)), codes
+
+
+def _draws_itself(context: Context, program: Program) -> bool:
+    """Whether the updater of a program takes its batches itself."""
+    drawing = context.analysis.once(handed_updaters.draw_themselves)
+    return any(isinstance(k, Inst) and k.cls in drawing for k in options(context.kind(program.updater)))
 
 
 def _called_with(step: Step) -> str:

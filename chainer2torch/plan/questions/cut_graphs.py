@@ -8,6 +8,7 @@ kept; or a later ``backward()``, which stops at the cut.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import posixpath
 from typing import TypeGuard
@@ -307,7 +308,18 @@ def carried(analysis: Analysis, source: Source, cls: ClassInfo) -> list[ast.Attr
                     reads.append(node)
             elif isinstance(node.ctx, ast.Store):
                 computed.add(node.attr)
-    return [node for node in reads if node.attr in computed and not asked_only(source, node)]
+    others = {node.attr for node in reads if _is_another_object(analysis, source, node)}
+    return [n for n in reads if n.attr in computed and n.attr not in others and not asked_only(source, n)]
+
+
+def _is_another_object(analysis: Analysis, source: Source, node: ast.Attribute) -> bool:
+    """Whether a member is asked for that neither a Variable has nor what holds some: `self.optimizer.alpha`."""
+    asked = source.parents.get(node)
+    return (
+        isinstance(asked, ast.Attribute)
+        and f"chainer.Variable.{asked.attr}" not in analysis.rules.rows
+        and not any(hasattr(cls, asked.attr) for cls in (list, tuple, dict, collections.deque))
+    )
 
 
 def _made_before(source: Source, method: ast.AST, read: ast.Attribute) -> bool:

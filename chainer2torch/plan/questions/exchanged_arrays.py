@@ -12,6 +12,7 @@ _COMMUNICATOR = "chainermn.CommunicatorBase"
 _SHORT_CHAINERMN = frozenset(
     {
         "chainermn",
+        "chainermn.__version__",
         "chainermn.datasets",
         "chainermn.optimizers",
         "chainermn.extensions",
@@ -25,11 +26,11 @@ _SHORT_CHAINERMN = frozenset(
     }
 )
 _NORMALIZATION = "chainermn.links.MultiNodeBatchNormalization"
-_OPTIONS_OF_NORMALIZATION = frozenset("size comm decay eps use_gamma use_beta communication_backend".split())
-_OF_MPI = frozenset({"rank", "size", "Barrier"})
+_OPTIONS_OF_NORMALIZATION = frozenset("size comm decay eps dtype use_gamma use_beta communication_backend".split())
+_OF_MPI = frozenset({"rank", "size", "Barrier", "scatter"})
 _SHORT_COMMUNICATOR = frozenset(
     {
-        "rank", "size", "intra_rank", "intra_size", "inter_rank", "finalize",
+        "rank", "size", "intra_rank", "intra_size", "inter_rank", "inter_size", "finalize",
         "bcast_obj", "gather_obj", "allgather_obj", "allreduce_obj", "bcast_data", "broadcast_data",
     }
 )  # fmt: skip
@@ -46,10 +47,36 @@ def exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
             return True
         if any(isinstance(k, Ref) and k.name == _NORMALIZATION for k in kinds) and not _is_plain(module, node):
             return True
-        if isinstance(node, ast.Attribute) and node.attr not in _SHORT_COMMUNICATOR and not _is_of_mpi(module, node):
+        if isinstance(node, ast.Attribute) and not _is_short_member(module, node):
             if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
                 return True
     return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
+
+
+def _is_short_member(module: ModuleInfo, node: ast.Attribute) -> bool:
+    return node.attr in _SHORT_COMMUNICATOR or _is_of_mpi(module, node) or _is_answered(module, node)
+
+
+def _is_answered(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether an object is sent or received, without a tag, where the branch of an ``if`` on the rank is.
+
+    The short form waits until the other process takes the object; two that send to each other first would wait forever.
+    """
+    call = module.source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return False
+    if node.attr == "recv_obj":
+        return len(call.args) + len(call.keywords) == 1 and not {k.arg for k in call.keywords} - {"source"}
+    if node.attr != "send_obj" or len(call.args) + len(call.keywords) != 2 or {k.arg for k in call.keywords} - {"dest"}:
+        return False
+    above = module.source.parents.get(call)
+    while above is not None and not isinstance(above, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+        if isinstance(above, ast.If) and any(
+            isinstance(n, ast.Attribute) and n.attr == "rank" for n in ast.walk(above.test)
+        ):
+            return True
+        above = module.source.parents.get(above)
+    return False
 
 
 def _is_of_mpi(module: ModuleInfo, node: ast.Attribute) -> bool:
@@ -64,10 +91,11 @@ def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
     if not isinstance(call, ast.Call):
         return True
     own = call.func is node
+    named = {keyword.arg for keyword in call.keywords} - {None}  # what a dictionary has more raises TypeError
     return (
-        {keyword.arg for keyword in call.keywords} <= _OPTIONS_OF_NORMALIZATION
+        named <= _OPTIONS_OF_NORMALIZATION
         and not any(isinstance(argument, (ast.Starred, ast.Tuple)) for argument in call.args)
-        and len(call.args) <= (4 if own else 5)
+        and len(call.args) <= (7 if own else 8)
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, options, scalar_type
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 
 _OWN_NAMES = MappingProxyType(
@@ -23,12 +25,65 @@ _OWN_NAMES = MappingProxyType(
 # Python's own types of plain values
 _PLAIN: Mapping[str, type] = MappingProxyType({"int": int, "float": float, "bool": bool, "str": str})
 
+# Links with a weight and perhaps a bias, which torch calls so
+_WITH_WEIGHTS = frozenset(
+    f"chainer.links.{name}"
+    for name in "Linear EmbedID Convolution1D Convolution2D Convolution3D ConvolutionND DilatedConvolution2D "
+    "Deconvolution1D Deconvolution2D Deconvolution3D DeconvolutionND DepthwiseConvolution2D".split()
+)
 # Links, and what makes them, of which `W` and `b` are the names in the output, too
 _KEEPING = frozenset("CaffeFunction Scale Bias PReLU Bilinear LocalConvolution2D DeformableConvolution2D".split())
 
 
+# what layers are called: of convolutions, linear layers and embeddings the weights are `weight` in the output
+_OF_LAYERS = re.compile(r"(conv|deconv|fc|linear|embed|proj)\w*")
+_OF_NORMALIZATIONS = re.compile(r"(bn|batch_?norm|norm)[\d_]*")
+
+
 def own_name(context: Context, node: ast.Attribute) -> str | None:
-    """Torch's name for an attribute of some layer; None where it may be an object of one of the project's classes."""
+    """Torch's name for an attribute of some layer; None where it may be an object of one of the project's classes.
+
+    Then the name of the layer itself may tell: ``model.conv1.W`` is the weight of a convolution.
+    """
+    name = _of_any(context, node)
+    return name if name is not None or node.attr not in ("W", "b") else _of_child(context, node)
+
+
+def _of_child(context: Context, node: ast.Attribute) -> str | None:
+    """The name of `W` or `b` of what is called like a layer, where all of that name that the project makes agree."""
+    child = node.value.attr if isinstance(node.value, ast.Attribute) else ""
+    made = [k for k in context.analysis.once(_children).get(child, ()) if k != UNKNOWN and k != NONE]
+    if any(isinstance(k, Inst) and isinstance(k.cls, str) for k in options(context.kind(node.value))):
+        made = []  # a layer that has no such attribute: something else has taken its place
+    layers = [k for k in made if isinstance(k, Inst) and isinstance(k.cls, str) and k.cls in _WITH_WEIGHTS]
+    if len(layers) == len(made) and (made or _OF_LAYERS.fullmatch(child)):
+        return _OWN_NAMES[node.attr]
+    own = [k for k in made if isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and node.attr in k.cls.attrs]
+    if made and len(own) == len(made) or not made and _OF_NORMALIZATIONS.fullmatch(child) and _has_own(context, node):
+        return node.attr
+    return None
+
+
+def _has_own(context: Context, node: ast.Attribute) -> bool:
+    """Whether a link of the project has a parameter of that name: no normalization of Chainer's has a `W`."""
+    return any(
+        node.attr in cls.attrs and context.analysis.derives(cls, "chainer.Link")
+        for cls in context.analysis.classes.values()
+    )
+
+
+def _children(analysis: Analysis) -> Mapping[str, list[Kind]]:
+    """What the links of the project have under each name."""
+    found: dict[str, list[Kind]] = {}
+    for cls in analysis.classes.values():
+        if analysis.derives(cls, "chainer.Link"):
+            for name, kind in cls.attrs.items():
+                found.setdefault(name, []).extend(options(kind))
+    return MappingProxyType(found)
+
+
+def _of_any(context: Context, node: ast.Attribute) -> str | None:
+    """The name where no object of the project's own has such an attribute."""
     if node.attr in ("W", "b") and _names_keeping(context):
         return None
     held = context.analysis.once(_of_own_objects).get(node.attr, frozenset())

@@ -141,9 +141,23 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, owner):
             # there may be no parameters yet, and a link begins on the host
             return None if _moves(method) else Origin(node, HOST, None, ((node, "chainer.Link.xp"),))
-        template = "native.device_of(x)" if may_lack_parameters(context, owner) else "next(x.parameters()).device"
-        return Origin(node, template, owner, ((node, "chainer.Link.xp"),))
+        if not may_lack_parameters(context, owner):
+            return Origin(node, "next(x.parameters()).device", owner, ((node, "chainer.Link.xp"),))
+        input_ = _tensor_given(context, method) if isinstance(method, ast.FunctionDef) and is_own(method, owner) else ""
+        if input_:  # a module without parameters is nowhere; its inputs are where the program works
+            return Origin(node, f"{input_}.device", None, ((node, "chainer.Link.xp"),))
+        return Origin(node, "native.device_of(x)", owner, ((node, "chainer.Link.xp"),))
     return None
+
+
+def _tensor_given(context: Context, method: ast.FunctionDef) -> str:
+    """The first parameter of a method that is a tensor wherever the method names it."""
+    names = [node for node in nodes_of(method) if isinstance(node, ast.Name)]
+    for parameter in method.args.args[1:]:
+        kinds = [k for n in names if n.id == parameter.arg for k in options(context.kind(n))]
+        if kinds and all(isinstance(k, Tensor) for k in kinds):
+            return parameter.arg
+    return ""
 
 
 def _is_called(context: Context, owner: ast.expr) -> bool:

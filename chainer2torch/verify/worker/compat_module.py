@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 import torch
 
-from chainer2torch.vendor.short_forms import SHORT_FORMS
+from chainer2torch.vendor.short_forms import LONG_BESIDE, SHORT_FORMS
 
 
 def install(*folders: str) -> None:
@@ -55,7 +55,8 @@ def install(*folders: str) -> None:
 def _replace(long: Any, short: Any, name: str) -> None:
     """Has all rooms use a helper that takes the place of another one, as they do when they are vendored."""
     for room in [room for path, room in sys.modules.copy().items() if path.startswith("chainer2torch.compat.")]:
-        if getattr(room, name, None) is long:
+        beside = any(hasattr(room, other) for other in LONG_BESIDE.get(name, ()))
+        if getattr(room, name, None) is long and not beside:
             setattr(room, name, short)
 
 

@@ -221,9 +221,110 @@ def test_evaluators_without_a_name_have_the_keys_that_chainer_gives_them(more, t
     compare(theirs, ours, code, tmp_path)
 
 
+TAKES = """\
+for _ in range(self.{times}):
+            x, t = self.converter(self.get_iterator('main').next(), self.device)
+            self.net.cleargrads()
+            self.net(x, t).backward()
+            optimizer.update()"""
+TIMES = "self.net = kwargs.pop('net')\n        self.times = 3"
+ITSELF = {
+    "in a loop": {"draw": TAKES.format(times="times")},
+    "with what is not understood": {"draw": TAKES.format(times="times"), "more": UNKNOWN},
+    "until an iteration": {"draw": TAKES.format(times="times"), "more": UNKNOWN, "stop": "(5, 'iteration')"},
+    "beside an evaluator": {
+        "draw": TAKES.format(times="times"),
+        "more": "test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)\n"
+        "    trainer.extend(extensions.Evaluator(test_iter, model, device=-1))",
+    },
+    "twice": {
+        "draw": "it = self.get_iterator('main')\n        first, second = next(it), it.next()\n"
+        "        x, t = self.converter(first + second, self.device)"
+    },
+}
+
+
+@pytest.mark.parametrize("name", ITSELF)
+@pytest.mark.parametrize("trainer", ["ppe", "ignite"])
+def test_an_updater_that_takes_several_batches_draws_them(name, trainer, tmp_path):
+    source = PROGRAM.format(**{**USUAL, **ITSELF[name]}).replace("self.net = kwargs.pop('net')", TIMES)
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
+    assert "BatchUpdater):" in code and "updater.update_core()" in code and "self.next_batch()" in code, code
+    assert "get_iterator" not in code and "Batches(" not in code and "compat.iterations_of(train_iter, " in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
+def test_batches_that_two_classes_draw_by_methods_of_one_name(tmp_path):
+    """No parameter can hand such a method its batch: which class is meant, only the run tells."""
+    usual = PROGRAM.format(**{**USUAL, "draw": "x, t = self.get_batch()"})
+    method = (
+        "\n\n    def get_batch(self):\n        return self.converter(self.get_iterator('main').next(), self.device)\n"
+    )
+    cls, rest = usual.split("\n\n\ndef train")
+    source = f"{cls}{method}\n\n{cls.replace('Updater(', 'Other(', 1)}{method}\n\ndef train{rest}"
+    theirs, ours, code = both(source, head=HEAD)
+    assert code.count("BatchUpdater):") == code.count("self.next_batch()") == 2 and "update_core()" in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
+def test_an_order_that_is_kept_goes_on_from_a_snapshot():
+    """How far the loader has come, no snapshot says; where it shuffles, that makes no difference."""
+    resumed = {**USUAL, **ITSELF["in a loop"], "more": "chainer.serializers.load_npz(out, trainer)"}
+    source = (HEAD + PROGRAM.format(**resumed)).replace("self.net = kwargs.pop('net')", TIMES)
+    ordered = source.replace("data(20, 0), 5)", "data(20, 0), 5, shuffle=False)")
+    for text, form in ((source, "BatchUpdater):"), (ordered, "compat.Updater):")):
+        assert form in migrate_source(text, options=Options(style="native")).code
+
+
+ASKED = """
+    @training.make_extension(trigger={trigger})
+    def look(trainer):
+        {look}
+
+    trainer.extend(look)"""
+ASKS = {
+    "a counter of itself": (
+        {"draw": USUAL["draw"] + "\n        print('at', self.iteration)"},
+        "connect_trainer(trainer)",
+    ),
+    "a counter, within an extension": (
+        {"more": ASKED.format(trigger="(2, 'iteration')", look="print(updater.iteration, updater.epoch_detail)")},
+        "connect_trainer(trainer)",
+    ),
+    "a member of its own": (
+        {"more": UNKNOWN + ASKED.format(trigger="(1, 'epoch')", look="print(trainer.updater.net is model)")},
+        "trainer.updater = updater",
+    ),
+    "a counter, by a trigger": (
+        {"more": UNKNOWN + ASKED.format(trigger="lambda trainer: trainer.updater.iteration % 2 == 0", look="pass")},
+        "trainer.iteration % 2",
+    ),
+    "members by a name": (
+        {
+            "more": UNKNOWN
+            + ASKED.format(
+                trigger="(1, 'epoch')",
+                look="own = trainer.updater\n        print(own.device, own.net is model, own.epoch)",
+            )
+        },
+        "connect_trainer(trainer)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASKS)
+@pytest.mark.parametrize("trainer", ["ppe", "ignite"])
+def test_what_is_asked_of_an_updater_beside_its_batches(name, trainer, tmp_path):
+    changes, form = ASKS[name]
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, **changes}), head=HEAD, trainer=trainer)
+    assert "BatchUpdater):" in code and "updater.update_core(batch)" in code and form in code, code
+    compare(theirs, ours, code, tmp_path)
+
+
 # what keeps an updater drawing its batches
 DRAWN = {
-    "it counts": {"draw": USUAL["draw"] + "\n        assert self.iteration >= 0"},
+    "it asks for epochs": {"draw": USUAL["draw"] + "\n        assert self.epoch >= 0"},
+    "it asks whether one begins": {"draw": USUAL["draw"] + "\n        assert self.is_new_epoch in (True, False)"},
     "of two iterators": {"draw": USUAL["draw"] + "\n        self.get_iterator('other')"},
     "somebody steps it": {"more": "updater.update()"},
     "somebody looks into it": {"more": "print(updater.get_iterator('main'))"},
@@ -250,3 +351,35 @@ def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
 
 
 TWICE = "optimizer.update(self.net, *self.converter(self.get_iterator('main').next(), -1))"
+
+
+SAVES = {
+    "a class": "class Save(training.Extension):\n        trigger = (1, 'epoch')\n\n"
+    "        def __call__(self, trainer):\n            {save}\n    trainer.extend(Save())",
+    "a lambda": "trainer.extend(lambda trainer: {save}, name='s', trigger=(1, 'epoch'))",
+    "a function": "def save(trainer):\n        {save}\n    trainer.extend(save, trigger=(2, 'iteration'))",
+    "a decorated function, unknown": UNKNOWN + "\n    @training.make_extension(trigger=(1, 'epoch'))\n"
+    "    def save(trainer):\n        {save}\n    trainer.extend(save)",
+}
+
+
+@pytest.mark.parametrize("name", SAVES)
+@pytest.mark.parametrize("trainer", ["ppe", "ignite"])
+def test_an_extension_saves_its_trainer(name, trainer, tmp_path):
+    """pytorch-pfn-extras hands models to those extensions only that say that they need them."""
+    more = SAVES[name].format(save="chainer.serializers.save_npz(out + '/saved', trainer)")
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "more": more}), head=HEAD, trainer=trainer)
+    assert "torch.save(compat.manager_state(trainer), out + '/saved')" in code, code
+    compare(theirs, ours, code, tmp_path)
+    assert [*tmp_path.rglob("saved")], code
+
+
+def test_an_updater_has_no_file_of_its_own():
+    source = HEAD + PROGRAM.format(**{**USUAL, "more": "chainer.serializers.save_npz(out, updater)"})
+    for text, style in (
+        (source, "native"),
+        (source, "faithful"),
+        (source.replace("updater)\n", "trainer)\n"), "faithful"),
+    ):
+        sites = [s for s in migrate_source(text, options=Options(style=style)).sites if "save_npz" in s.symbol]
+        assert [site.state for site in sites] == ["manual"] and "trainer" in sites[0].message

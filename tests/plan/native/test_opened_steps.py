@@ -117,7 +117,7 @@ KEPT = {
 }
 
 
-HANDED = {"another one reads the iterator", "a loss function or none"}
+HANDED = {"a name of the updater's function", "another one reads the iterator", "a loss function or none"}
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -53,13 +53,29 @@ def test_hand_written_data_parallel_steps():
         "comm.allreduce(x)",
         "chainermn.functions.bcast(comm, x)",
         "comm.split(0, 1).rank",
-        "comm.send_obj(1, 0)",
+        "comm.send_obj(1, 0)",  # who sends to each other would wait forever
+        "if comm.rank == 0:\n    comm.send_obj(1, 1, tag=3)",
+        "first = comm.recv_obj",
         "chainermn.create_multi_node_optimizer(chainer.optimizers.Adam(), comm, zero_fill=False)",
     ],
 )
 def test_programs_that_exchange_more_get_the_long_ones(more):
     text = migrated(PROGRAM + more + "\n").code
     assert "compat.faithful_create_multi_node_optimizer(compat.LateAdam(), comm" in text
+
+
+def test_objects_that_the_first_process_hands_out_are_short():
+    text = migrated(
+        PROGRAM
+        + """
+if comm.rank == 0:
+    for i in range(comm.inter_size, comm.size):
+        comm.send_obj((0, i), dest=i)
+else:
+    part = comm.recv_obj(source=0)
+"""
+    ).code
+    assert "faithful" not in text and "TODO" not in text
 
 
 OPTIMIZERS = """
