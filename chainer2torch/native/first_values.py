@@ -57,7 +57,7 @@ def filled(layer: _Model, **values: Any) -> _Model:
         if not callable(value):
             given.copy_(torch.as_tensor(value))
             continue
-        given.data = given.data.to(getattr(value, "dtype", None) or given.dtype)  # where: dtype
+        given.data = given.data.to(torch_dtype(getattr(value, "dtype", None) or given.dtype))  # where: dtype
         value(given)
     return layer
 

@@ -232,6 +232,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.literal(name) is None if node is None else q.may_be_none(node)
     if function in _OF_ONE_ARGUMENT:
         return name in q.bound.given and _OF_ONE_ARGUMENT[function](q)(q.bound.given[name])
+    if function == "states_none":  # a parameter that is None in all calls that are seen says nothing of other calls
+        return q.literal(name) is None
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

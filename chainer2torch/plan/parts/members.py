@@ -15,7 +15,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, of_unknown
-from chainer2torch.plan.parts.receivers import attribute_of_array, unknown_receiver
+from chainer2torch.plan.parts.receivers import attribute_of_array, method_of_several, unknown_receiver
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -67,7 +67,9 @@ def _of_several_kinds(
         decisions.mark(node, row, row.name, row.state)
     elif context.choices.style == "native" and all(_stays(context, r, node) for r in found):
         decisions.mark(node, row, row.name, "exact" if row.state == "exact" else "review")
-    elif not _at_run_time(context, decisions, node) and (row.cases or row.state == "manual"):
+    elif method_of_several(context, decisions, node) or _at_run_time(context, decisions, node):
+        return
+    elif row.cases or row.state == "manual":
         decisions.mark(node, row, row.name, "review", _AMBIGUOUS)
 
 
