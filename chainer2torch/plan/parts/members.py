@@ -12,6 +12,7 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.match import Question, choose
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, of_unknown
@@ -31,6 +32,8 @@ _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 
 def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Decides on ``receiver.name``."""
+    if node.attr in ("backward", "grad") and handed_over(context, decisions, node):
+        return
     kinds = _of_modules(receiver_kinds(context, node))
     rows = [row_of_kind(context, k, node.attr) for k in kinds]
     found = [r for r in rows if r is not None]
