@@ -168,6 +168,22 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
 
+def array_at_run_time(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """``x.astype(dtype)``, ``x.copy()`` of what is a tensor for one caller and an array of the host for another."""
+    call = context.source.parents.get(node)
+    if not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer):
+        return False
+    if node.attr == "astype" and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
+        emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+        return True
+    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
+    if not arrays or node.attr not in _OTHER_MEANING | _OF_ARRAYS:
+        return False
+    decisions.wrap(node.value, f"{'native' if context.choices.style == 'native' else 'compat'}.numpy_methods(value)")
+    decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+    return True
+
+
 def is_held_array(context: Context, node: ast.expr) -> bool:
     """Whether a value of unknown kind may be what a Variable holds: ``x.array``, or a function that returns that."""
     if isinstance(node, ast.Attribute):
