@@ -62,6 +62,8 @@ def start_of(context: Context, call: ast.Call) -> ast.Assign | None:
     if len(given) != 1 or not isinstance(owner, ast.Name) or not isinstance(statement, ast.Expr):
         return None
     start, scope = given[0], context.source.enclosing(call, *_FUNCTIONS) or context.source.tree
+    if not isinstance(start.targets[0], ast.Attribute) or start.targets[0].attr != "grad":
+        return None
     block = _block_of(context, start)
     between = block[block.index(start) + 1 : block.index(statement)] if statement in block else None
     if between is None or call.args or call.keywords or not all(map(_clears, between)):
