@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.announced import is_announced
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -204,7 +205,9 @@ class Calls(LibraryCalls):
         if a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
         self.reads(func, "return")
-        return func.returns if func.returns is not None else UNKNOWN if self.widened(func) else BOTTOM
+        if func.returns is not None:
+            return func.returns
+        return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
 
     def feed(self, func: FuncInfo, name: str, kind: Kind) -> None:
         """Joins an argument into a parameter."""

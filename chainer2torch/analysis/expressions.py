@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import host_copies
+from chainer2torch.analysis.announced import is_announced, those_below
 from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.demands import only_of_variables
@@ -36,7 +37,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
 class Expressions(Interpreter):
@@ -130,6 +131,8 @@ class Expressions(Interpreter):
             return array_operators.arithmetic(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):
             return fold(op, a, b)
+        if isinstance(op, ast.FloorDiv) and a == Const(0) and scalar_type(b) == "int":
+            return a
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
             return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
         if isinstance(b, Lst) and isinstance(op, ast.Mult):
@@ -316,7 +319,7 @@ class Expressions(Interpreter):
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:
-        if kind is BOTTOM:
+        if kind is BOTTOM or _is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
             return BOTTOM
         if isinstance(kind, Ref):
             if kind.name in CUPY and name == "get_array_module" and self.rules.style == "native":
@@ -371,13 +374,21 @@ class Expressions(Interpreter):
                 continue
             self.reads(owner, name)
             method = owner.methods.get(name)
+            if method is not None and receiver is not None and is_announced(method):
+                below = [(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not is_announced(one)]
+                if below:
+                    return join_all([self._bound(one, heir) for one, heir in below])
             if method is not None:
-                if method.is_property and receiver is not None:
-                    return self.call_function(method, receiver, [], {}, None)
-                return Func(method, None if method.is_static else receiver or Class(cls))
+                return self._bound(method, receiver or Class(cls))
             if name in owner.attrs:
                 return owner.attrs[name]
         return BOTTOM if self.pending(cls) else UNKNOWN
+
+    def _bound(self, method: FuncInfo, receiver: Inst | Class) -> Kind:
+        """A method of an object or a class; of a property the value."""
+        if method.is_property and isinstance(receiver, Inst):
+            return self.call_function(method, receiver, [], {}, None)
+        return Func(method, None if method.is_static else receiver)
 
     def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
@@ -397,3 +408,8 @@ class Expressions(Interpreter):
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
+
+
+def _is_number_without(kind: Kind, name: str) -> bool:
+    """Whether it is a number of Python's, which has no attribute of that name."""
+    return scalar_type(kind) in ("int", "float", "bool") and not hasattr(float, name) and not hasattr(int, name)

@@ -99,7 +99,9 @@ class Facts:
     def reaching(self, site: int) -> Kind | None:
         """What reaches the layer that is made at a site: the join of the inputs of all its calls; None: no call."""
         seen = self.layer_inputs.get(site)
-        return Tensor() if self.called_unseen(site) and seen != UNKNOWN else seen
+        if seen == UNKNOWN or not self.called_unseen(site):
+            return seen
+        return UNKNOWN if self.once(_calls_any_link_with_more) else Tensor()
 
     def called_unseen(self, site: int) -> bool:
         """Whether some call may be one of this layer, of which nobody knows: a list holds it, and links are called."""
@@ -140,6 +142,19 @@ class Facts:
             result.append(self.mixed[cls])
         return result
 
+    def comes_before_others(self, cls: ClassInfo) -> bool:
+        """Whether ``super()`` in a link's class leads to another class of the project, one that it does not name.
+
+        ``class Both(cls, Net)``
+        """
+        own = self.mro(cls)
+        for heir in self.classes.values():
+            bases = [o.info for base in heir.bases for o in options(base) if isinstance(o, Class)]
+            first = next((i for i, base in enumerate(bases) if cls in self.mro(base)), len(bases))
+            if any(self.derives(one, "chainer.Link") and one not in own for one in bases[first + 1 :]):
+                return True
+        return False
+
     def forget_hierarchy(self) -> None:
         """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
         self._mros.clear()
@@ -159,8 +174,15 @@ def _modules_of_makers(facts: Facts) -> dict[ast.AST, ModuleInfo]:
 
 def _calls_any_link(facts: Facts) -> bool:
     """Whether a link of Chainer's is called somewhere of which nobody knows where it was made."""
-    return any(
-        isinstance(kind, Inst) and isinstance(kind.cls, str) and not kind.sites and facts.is_link(kind)
-        for call in facts.calls_of_any
-        for kind in options(facts.kind(call.func))
-    )
+    return any(_is_of_any_link(facts, call) for call in facts.calls_of_any)
+
+
+def _calls_any_link_with_more(facts: Facts) -> bool:
+    """Whether such a call passes what only some layers take: ``link(x, **options)``."""
+    calls = (c for c in facts.calls_of_any if any(k.arg in (None, "finetune", "n_batch_axes") for k in c.keywords))
+    return any(_is_of_any_link(facts, call) for call in calls)
+
+
+def _is_of_any_link(facts: Facts, call: ast.Call) -> bool:
+    kinds = options(facts.kind(call.func))
+    return any(isinstance(k, Inst) and isinstance(k.cls, str) and not k.sites and facts.is_link(k) for k in kinds)

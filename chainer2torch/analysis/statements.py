@@ -8,6 +8,7 @@ from chainer2torch.analysis import absent, host_copies, versions
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -174,14 +175,20 @@ class Statements(Interpreter):
         """Runs bodies one of which is taken; the first is that where ``test`` is true, the second where it is false."""
         start = dict(self.scopes[0])
         ends, all_stop = [], True
+        given: set[str] = set()  # names of which it is only known here that they are not None
         for i, body in enumerate(bodies):
             self._restore(dict(start))
             if test is not None:
-                self.narrow(test, i == 0)
+                before = self.narrow(test, i == 0)
+                given |= {n for n, kind in before.items() if kind == NONE and not body and self.scopes[0][n] == UNKNOWN}
             stopped = self.block(body)
             if not stopped:
                 ends.append(dict(self.scopes[0]))
             all_stop = all_stop and stopped
+        for name in sorted(given):  # `if log_p is None: log_p = F.log(...)`: a caller gives what would be made here
+            made = join_all([env[name] for env in ends if env[name] != UNKNOWN])
+            if isinstance(made, Tensor):
+                ends = [{**env, name: Tensor(array=made.array)} for env in ends]
         self._restore(self._join_envs(ends or [start]))
         return all_stop
 

@@ -15,6 +15,17 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
     return x.to(getattr(torch, name), copy=copy) if isinstance(x, Tensor) else x.astype(name, copy=copy)
 
 
+def array_dot(a: Tensor, b: Any) -> Tensor:
+    """``a.dot(b)`` with NumPy's dtype: the last axis of ``a`` meets the last but one of ``b``. Source: numpy.dot."""
+    other = b if isinstance(b, Tensor) else torch.as_tensor(np.asarray(b))
+    kinds = [torch.empty(0, dtype=x.dtype).numpy() for x in (a, other)]
+    dtype = torch.from_numpy(np.empty(0, np.result_type(*kinds))).dtype
+    a, other = a.to(dtype), other.to(a.device, dtype)
+    if a.dim() == 0 or other.dim() == 0:
+        return a * other
+    return torch.tensordot(a, other, dims=([-1], [max(other.dim() - 2, 0)]))  # type: ignore[no-any-return]
+
+
 def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's ``max``, ``std``, ``repeat`` and the like, if it is a tensor; else ``x`` itself.
 

@@ -23,14 +23,16 @@ def _steps(y: Tensor, ends: set[Any]) -> set[Any]:
 def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
     """What models have kept of the graph of ``y`` for their next call forgets how it was computed.
 
-    For truncated backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
+    So does what was made of it without parameters, as the states of several layers in one tensor. For truncated
+    backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
     """
-    steps = _steps(y, set())
+    steps = {step for step in _steps(y, set()) if not hasattr(step, "variable")}
     for model in models:
         for module in model.modules():
             for name, value in list(vars(module).items()):
-                if isinstance(value, Tensor) and value.grad_fn in steps:
-                    setattr(module, name, value.detach())
+                if isinstance(value, Tensor) and value.grad_fn is not None:
+                    if not any(hasattr(step, "variable") for step in _steps(value, steps)):
+                        setattr(module, name, value.detach())
 
 
 def variable(data: Any) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
@@ -53,6 +54,8 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
         if isinstance(obj, _NormBase) and name in ("decay", "N"):
             name, value = ("momentum", 1 - value) if name == "decay" else ("_chainer_N", value)
         name = own_attribute_name(obj, name)
+    if isinstance(value, np.ndarray) and getattr(obj, "_parameters", {}).get(name) is not None:  # of version 1
+        value = torch.as_tensor(value, dtype=obj._parameters[name].dtype)
     if isinstance(value, torch.Tensor) and name in getattr(obj, "_parameters", ()):
         if value.grad_fn is not None:
             del obj._parameters[name]

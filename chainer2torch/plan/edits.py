@@ -127,7 +127,8 @@ class IntoFor(StatementEdit):
     """Replaces a ``while`` loop by a ``for`` loop over ``inner``, in another one over ``outer`` if that is given.
 
     Both are heads without the colon. With ``last_behind`` the last statement of the body, an ``if`` that is true in
-    the last round only, is taken apart: its body stands behind the inner loop.
+    the last round only, is taken apart: its body stands behind the inner loop. So does what follows an ``if`` that goes
+    on (``continue``) in all rounds but the last one.
     """
 
     inner: str

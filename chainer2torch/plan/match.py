@@ -192,6 +192,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
     "made_here": lambda q: q.made_here(),
+    "plain_sequences": lambda q: q.plain_sequences(),
     "may_lack_parameters": lambda q: q.may_lack_parameters(),
     "gradient_asked": lambda q: q.asked(),
     "on_device": lambda q: q.on_device,
@@ -231,6 +232,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return q.literal(name) is None if node is None else q.may_be_none(node)
     if function in _OF_ONE_ARGUMENT:
         return name in q.bound.given and _OF_ONE_ARGUMENT[function](q)(q.bound.given[name])
+    if function == "states_none":  # a parameter that is None in all calls that are seen says nothing of other calls
+        return q.literal(name) is None
     if function == "is_known":
         return q.literal(name) is not UNDECIDED
     if function == "ends_with":  # of a text that the call states

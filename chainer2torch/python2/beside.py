@@ -49,6 +49,16 @@ def only_python2(
             yield path
 
 
+def run_with(texts: Mapping[str, str], old: Collection[str]) -> Iterator[str]:
+    """The files that files of Python 2 import, or that import one: one interpreter runs both."""
+    stems = {posixpath.splitext(posixpath.basename(path))[0] for path in old} - {"__init__"}
+    named = {word for path in old for found in _IMPORT.finditer(texts[path]) for word in _WORD.findall(found[1])}
+    for path, text in texts.items():
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        if path not in old and (stem in named or _may_import(text, stems)):
+            yield path
+
+
 def _shares(folder: str, other: str) -> bool:
     return folder == other or f"{folder}/".startswith(f"{other}/" if other else "") or other.startswith(f"{folder}/")
 

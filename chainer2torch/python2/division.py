@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Const, HostArray, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.source import Source
 from chainer2torch.python2.certain import certain, value_before
 
@@ -96,7 +96,10 @@ def _number(node: ast.expr, source: Source, kind: Callable[[ast.AST], Kind]) -> 
         return {float: "float", complex: "float", int: "int", bool: "int"}.get(type(node.value), "")
     if certain(node, source):
         return "int"
-    found = {_of_kind(one) for one in options(kind(node))}
+    kinds = options(kind(node))
+    found = {
+        _of_kind(one) for one in kinds if len(kinds) == 1 or one != Const(0)
+    }  # `loss = 0`: nothing, however divided
     if len(found) == 1 and (only := found.pop()):
         return only
     return _by_form(node, source, kind)

@@ -87,12 +87,21 @@ def modernised(
                 run_today.discard(path)
     if not plain:
         return {}
-    asked = _decided(plain, texts, run_today, kinds)
+    together = [p for p in beside.run_with(texts, plain.keys() - run_today) if p not in plain and _divides(texts[p])]
+    plain.update((path, texts[path]) for path in together)
+    asked = _decided(plain, texts, run_today, together, kinds)
     return {
         path: _modern(texts[path], *asked[path], warned.get(path, ()))
         for path in plain
-        if _fits(path, texts[path], asked[path][0].text)
+        if (path not in together or asked[path][1]) and _fits(path, texts[path], asked[path][0].text)
     }
+
+
+def _divides(text: str) -> bool:
+    """Whether a text parses under Python 3 and has divisions, which may be those of Python 2."""
+    if "/" not in text or suspects.syntax_error(text) is not None:
+        return False
+    return division.changed_meaning(Source(text, ast.parse(text)))
 
 
 def _fits(path: str, old: str, new: str) -> bool:
@@ -103,7 +112,11 @@ def _fits(path: str, old: str, new: str) -> bool:
 
 
 def _decided(
-    plain: Mapping[str, str], texts: Mapping[str, str], run_today: Collection[str], kinds: Kinds
+    plain: Mapping[str, str],
+    texts: Mapping[str, str],
+    run_today: Collection[str],
+    together: Collection[str],
+    kinds: Kinds,
 ) -> dict[str, tuple[Source, list[Question]]]:
     """Each converted file with its divisions decided, as far as that can be, and with what is left to ask."""
     sources = {path: Source(text, ast.parse(text)) for path, text in plain.items()}
@@ -115,6 +128,9 @@ def _decided(
         meanings = _meanings(source, facts(path)) if path in divided else {}
         if path in run_today:  # who runs it under Python 3 has got used to what it does there
             found[path] = source, questions.of_divisions(source, meanings, "floor")
+            continue
+        if path in together:
+            found[path] = source, questions.of_divisions(source, meanings, "together")
             continue
         text = division.floored(source, lambda one, all=meanings: all.get(one) == "floor")  # type: ignore[misc]
         new = Source(text, ast.parse(text))

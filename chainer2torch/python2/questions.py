@@ -36,6 +36,10 @@ _AS_CALLED = (
 _INTEGERS = (
     "Python 2 gave an integer here (7 / 2 was 3), and this file has names that only Python 2 has; write // if so"
 )
+_TOGETHER = (
+    "Python 2 gave an integer here (7 / 2 was 3), and files that only Python 2 runs import this one, or it imports "
+    "them; write // if so"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +54,12 @@ class Question:
 
 
 def of_divisions(source: Source, meanings: Mapping[Division, str], which: str) -> list[Question]:
-    """The divisions of one meaning: the ``unknown`` ones, or the ``floor`` ones of a file that Python 3 can run."""
-    message = _UNKNOWN_TYPES if which == "unknown" else _INTEGERS
-    return [Question(one.node, DIVISION, "Python 2: /", message) for one, was in meanings.items() if was == which]
+    """The divisions of one meaning: the ``unknown`` ones, or those of integers in a file that Python 3 can run: one
+    with names of Python 2 (``floor``), or one that runs ``together`` with files of Python 2.
+    """
+    message = {"unknown": _UNKNOWN_TYPES, "floor": _INTEGERS, "together": _TOGETHER}[which]
+    meaning = "floor" if which == "together" else which
+    return [Question(one.node, DIVISION, "Python 2: /", message) for one, was in meanings.items() if was == meaning]
 
 
 def of_integers(source: Source, meanings: Mapping[Division, str]) -> list[Question]:

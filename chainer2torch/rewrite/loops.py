@@ -35,8 +35,12 @@ def _loop(head: str, block: cst.IndentedBlock, make: Callable[[str], list[Any]])
 
 
 def _taken_apart(body: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The statements before the last ``if``, and those in it."""
+    """The statements before the last ``if``, and those in it: or behind it, where it only goes on (``continue``)."""
     at = max(i for i, line in enumerate(body) if isinstance(line, cst.If))
+    skips = [i for i, line in enumerate(body) if isinstance(line, cst.If) and _goes_on(line)]
+    if skips:
+        at = skips[-1]
+        return body[:at], [*import_edits.above(body[at + 1 :], body[at].leading_lines)]
     last = body[at]
     inside: list[Any] = list(last.body.body) if isinstance(last.body, cst.IndentedBlock) else []
     if isinstance(last.body, cst.SimpleStatementSuite):
@@ -46,6 +50,14 @@ def _taken_apart(body: list[Any]) -> tuple[list[Any], list[Any]]:
     elif inside and is_pass(inside[-1]) and all(isinstance(line, cst.EmptyLine) for line in inside[:-1]):
         inside = inside[:-1]
     return body[:at], [*import_edits.above([*inside, *body[at + 1 :]], last.leading_lines)]
+
+
+def _goes_on(line: cst.If) -> bool:
+    """``if not it.is_new_epoch: continue``: in the loops that are taken apart, nothing else goes on."""
+    inside: Any = line.body.body
+    while len(inside) == 1 and isinstance(inside[0], cst.SimpleStatementLine):
+        inside = inside[0].body
+    return len(inside) == 1 and isinstance(inside[0], cst.Continue)
 
 
 __all__ = ["into_for"]

@@ -12,6 +12,7 @@ from chainer2torch.compat.backend import array_module as long_module
 from chainer2torch.compat.backend.array_module import _ON_HOST, _RANDOM, array_dot
 from chainer2torch.compat.backend.array_ufuncs import _UFUNCS
 from chainer2torch.native import array_module as short_module
+from chainer2torch.native import arrays as short_arrays
 
 XP = long_module.array_module("cpu")
 
@@ -538,7 +539,11 @@ def test_astype_copies_unless_told():
 
 @pytest.mark.parametrize("a, b", [((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((), (3,)), ((2, 3, 4), (2, 4, 5))])
 def test_dot(a, b):
-    same(array_dot(torch.from_numpy(draw(a)), torch.from_numpy(draw(b))), np.asarray(draw(a).dot(draw(b))))
+    for dot in (array_dot, short_arrays.array_dot):
+        same(dot(torch.from_numpy(draw(a)), torch.from_numpy(draw(b))), np.asarray(draw(a).dot(draw(b))))
+        mixed = np.arange(3), np.ones(3, "f")
+        same(dot(*map(torch.from_numpy, mixed)), np.asarray(np.dot(*mixed)))
+        same(dot(torch.ones(2), [1, 2]), np.asarray(np.dot(np.ones(2, "f"), [1, 2])))
 
 
 def test_copyto_and_ufunc_of_lists():

@@ -14,6 +14,7 @@ from chainer.utils import argument
 
 from chainer2torch.compat.functions import own_functions, windows
 from chainer2torch.compat.utils import utilities as compat
+from chainer2torch.native import keywords
 
 BOTH = pytest.mark.parametrize("api", ["chainer", "compat"])
 
@@ -89,6 +90,17 @@ def test_parse_kwargs(api: str) -> None:
     assert function(b=3) == (1, 3)
     with pytest.raises(TypeError, match=r"^function\(\) got unexpected keyword argument\(s\) 'c', 'd'$"):
         function(a=1, d=4, c=5)
+    with pytest.raises(ValueError, match="^`old` is not supported any more$"):
+        function(old=4, c=5)
+
+
+def test_the_short_parse_kwargs() -> None:
+    def function(**kwargs: Any) -> Any:
+        return keywords.parse_kwargs(kwargs, ("a", 1), ("b", None), old="`old` is not supported any more")
+
+    assert (function(), function(b=3)) == ((1, None), (1, 3))
+    with pytest.raises(TypeError, match="^unexpected argument 'd'$"):
+        function(a=1, d=4)
     with pytest.raises(ValueError, match="^`old` is not supported any more$"):
         function(old=4, c=5)
 

@@ -42,6 +42,7 @@ def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str,
         ("y = F.dropout(x, train=train)", "y = F.dropout(x, training=train)", "exact"),
         ("y = F.dropout(x, train=0)", "y = F.dropout(x, training=False)", "exact"),  # PyTorch takes truth values only
         ("n = len(x)\ny = F.dropout(x, train=n)", "y = F.dropout(x, training=bool(n))", "exact"),
+        ("n = None\ny = F.dropout(x, train=n)", "y = F.dropout(x, training=bool(n))", "exact"),
         # it drops in every mode
         ("y = F.dropout(x, 0.3)", "y = F.dropout(x, p=0.3, training=True)", "exact"),
         ("y = F.dropout(x)", "y = F.dropout(x, training=True)", "exact"),

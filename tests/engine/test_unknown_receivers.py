@@ -445,3 +445,12 @@ def sizes(layers, x, f):
         "f(x.numel())",
     ):
         assert text in code, code
+
+
+def test_what_is_made_of_the_array_of_something_is_cast_as_it_turns_out() -> None:
+    text = (
+        "import chainer\n\ndef f(y, mnist):\n    a = y.data[0].astype('f')\n    return (y.data > 0).astype('f'), {}\n"
+    )
+    found = migrate_source(text.format("mnist.data.astype('f')"), options=Options(style="native")).code
+    assert "compat.astype(y.data[0], 'f')" in found and "compat.astype((y.data > 0), 'f')" in found
+    assert "mnist.data.astype('f')" in found

@@ -15,7 +15,8 @@ from scipy import stats
 from torch import nn
 
 from chainer2torch.compat.links import link_tree
-from chainer2torch.native.first_values import initialize_parameter, initialized, parameter
+from chainer2torch.native.layers import BatchNorm
+from chainer2torch.native.first_values import filled, initialize_parameter, initialized, parameter
 
 WB = {"W": "weight", "b": "bias"}
 # Chainer's link, torch's layer, and which parameters are each other's
@@ -294,3 +295,16 @@ def test_a_parameter_of_ones_own_is_filled_anew_in_a_copy():
     module.scale = parameter(functools.partial(torch.nn.init.normal_, std=2), 5)
     copied = link_tree.copy_link(module, "init")
     assert not torch.equal(copied.scale, module.scale)
+
+
+def test_values_of_a_layer_that_begins_as_in_chainer():
+    values = np.arange(6.0).reshape(3, 2)
+    embedding = filled(nn.Embedding(3, 2), weight=values)
+    np.testing.assert_array_equal(embedding.weight.detach(), L.EmbedID(3, 2, initialW=values).W.array)
+    assert embedding.weight.requires_grad and embedding.weight.dtype == torch.float32
+    norm = filled(nn.BatchNorm1d(2, bias=False), weight=nn.init.zeros_, bias=3, running_var=0)
+    assert norm.bias is None and not norm.weight.any() and not norm.running_var.any()
+    before = embedding.weight.detach().clone()
+    assert torch.equal(filled(embedding, weight=None).weight, before)
+    bare = BatchNorm(2, weight=False)
+    assert filled(bare, weight=5, bias=2).weight.eq(1).all() and bare.bias.eq(2).all()

@@ -32,6 +32,8 @@ def run(xs):
             loss = 0
     return found
 """
+STACKED = RNN.replace("return self.h\n", "y, self.h = self.h, F.stack([self.h])[0]\n        return y\n")
+BEHIND = RNN.replace("return self.h\n", "y, self.h = self.h, F.matmul(self.h, self.w)\n        return y\n")
 CRITIC = """
 def run(xs):
     g = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
@@ -65,6 +67,7 @@ def run(xs):
     ("program", "written"),
     [
         (RNN, "compat.detach_states(loss, model)"),
+        (STACKED, "compat.detach_states(loss, model)"),
         (CRITIC.replace("    LINE\n", ""), "compat.backward_until(loss_dis, fake)"),
         (
             CRITIC.replace("LINE", "loss_dis += F.sum((fake * d) ** 2)"),
@@ -72,13 +75,19 @@ def run(xs):
         ),
         (LATER, "h = h.detach()"),
     ],
-    ids=["state", "critic", "critic_again", "name"],
+    ids=["state", "stacked_state", "critic", "critic_again", "name"],
 )
 def test_gradients_are_chainers(program, written):
     theirs, ours, code = run(program)
     assert written in code and "unchain" not in code and "compat.live" not in code
     for expected, found in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_state_that_parameters_made_behind_the_loss_is_not_cut_there():
+    """Chainer goes on to learn from it, which PyTorch cannot: the graph is freed."""
+    with pytest.raises(RuntimeError, match="second time"):
+        run(BEHIND)
 
 
 def test_the_cut_matters():

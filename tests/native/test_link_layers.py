@@ -143,6 +143,8 @@ def test_members_by_the_names_of_the_links():
     values = torch.ones(3, 2)
     set_(linear, "W", values)
     assert isinstance(linear.weight, nn.Parameter) and linear.weight.data_ptr() == values.data_ptr()
+    set_(linear, "W", np.full((3, 2), 0.5))  # in version 1 parameters were arrays
+    assert isinstance(linear.weight, nn.Parameter) and linear.weight.dtype == torch.float32
     computed = linear.weight * 2
     set_(linear, "W", computed)
     assert linear.weight is computed and "weight" not in dict(linear.named_parameters())

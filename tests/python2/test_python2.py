@@ -253,6 +253,17 @@ def test_a_tuple_among_the_parameters_gets_its_parts_name():
     assert "z_y_" not in convert.convert("z_y = 1\n" + text).text
 
 
+def test_a_file_that_parses_is_asked_for_its_integers_where_a_file_of_python_2_imports_it():
+    net = "def half(n):\n    return n / 2\n\ndef share(x):\n    return x / 2.0\n"
+    run = "import chainer, net\nprint net.half(7)\n"
+    found = python2.modernised({"run.py": run, "net.py": net, "other.py": "a = 1 / 2\n"}, engine.facts)
+    assert found.keys() == {"run.py", "net.py"}
+    assert [(site.line, site.code) for site in found["net.py"].sites] == [(2, "C2T018")]
+    assert "    return n / 2\n" in found["net.py"].text
+    for others in ("import net\nprint(net.half(7))\n", "import net\nprint net.half(7.0)\n"):
+        assert "net.py" not in python2.modernised({"run.py": others, "net.py": net}, engine.facts)
+
+
 def test_a_file_that_parses_is_python_2_where_it_imports_what_lies_beside_it():
     package = {"run.py": "print 1\n", "pkg/__init__.py": "import net\nfrom net import *\n", "pkg/net.py": "import os\n"}
     (name,) = python2.modernised(package, engine.facts).keys() - {"run.py"}

@@ -49,13 +49,14 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                     interpreter.set_attribute(
                         cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind)
                     )
-    elif len(args) > 1 and isinstance(args[0], Const):
+    elif args and isinstance(args[0], Const) and (len(args) > 1 or name == "add_param"):
         if name == "add_persistent":
             if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):
                 return
             kind = on_device(args[1])  # a buffer
         else:
-            kind = args[1] if name == "add_link" else parameter_of(args[1])
+            given = args[1] if len(args) > 1 else _shape_by_keyword(interpreter, node)
+            kind = given if name == "add_link" else parameter_of(given)
         if isinstance(receiver.cls, ClassInfo):
             interpreter.set_attribute(receiver.cls, str(args[0].value), kind)
         elif receiver.site:  # a Chain of no class of its own
@@ -64,6 +65,12 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
             if new != made.get(child):
                 made[child] = new
                 interpreter.changed(receiver.site, child)
+
+
+def _shape_by_keyword(interpreter: Interpreter, node: ast.AST | None) -> Kind:
+    """The shape that ``self.add_param('b', shape=n)`` states; without one nothing is known of it."""
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    return next((interpreter.facts.get(k.value, UNKNOWN) for k in keywords if k.arg == "shape"), UNKNOWN)
 
 
 def register_persistent(interpreter: Interpreter, receiver: Inst, name: Kind) -> None:

@@ -25,7 +25,7 @@ class Initializer:
 
     def __call__(self, array: torch.Tensor | np.ndarray) -> None:
         tensor = torch.from_numpy(array) if isinstance(array, np.ndarray) else array
-        if self.dtype is not None and tensor.dtype != self.dtype:
+        if self.dtype is not None and tensor.dtype != _torch_dtype(self.dtype):  # a program may have set it
             raise AssertionError(f"the initializer is for {self.dtype}, the tensor is {tensor.dtype}")
         self._fill(tensor)
 

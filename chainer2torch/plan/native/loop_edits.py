@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import IntoFor, Operand, Remove, ReplaceStatement
+from chainer2torch.plan.edits import IntoFor, Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.native import opened, places
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
@@ -35,6 +35,7 @@ _REASON = "an iterator that becomes a DataLoader"
 _BASE = "chainer.dataset.Iterator"
 _LOADER = "torch.utils.data.DataLoader"
 _COUNTERS = ("epoch", "epoch_number", "epoch_index")
+_NUMBERS = ("i", "batch_number", "batch_index")
 
 
 def run(context: Context) -> Decisions:
@@ -175,20 +176,38 @@ class _Writer:
                 if use.parent is not statement:
                     self._use(use)
             return
-        target = batch.target
+        target, drawn = batch.target, batch.statements[0]
         if self.iterator.collates:
             self._converted(batch)
         else:
-            first = statement.body[0]
-            assert isinstance(first, ast.Assign)
-            target = first.targets[0]
-        self._remove(statement.body[:1] if not self.iterator.collates or len(batch.statements) > 1 else ())
+            assert isinstance(drawn, ast.Assign)
+            target = drawn.targets[0]
+        self._remove([drawn] if not self.iterator.collates or len(batch.statements) > 1 else ())
         self._remove(loop.dropped)
-        inner = f"for {context.source.segment(target)} in loader"
         operands = {"loader": Operand(code=context.source.segment(loop.uses[0].node))}
+        inner = f"for {self._bound(loop, target, operands)} in {'enumerate(loader)' if loop.flags else 'loader'}"
         outer = self._epochs(loop, operands) if loop.stop is not None else ""
         start = context.source.start(statement)
-        decisions.edit(statement, IntoFor(start, inner, outer, loop.last is not None, operands))
+        behind = loop.last is not None or loop.skip is not None
+        decisions.edit(statement, IntoFor(start, inner, outer, behind, operands))
+
+    def _bound(self, loop: Loop, target: ast.expr, operands: dict[str, Operand]) -> str:
+        """What the inner loop binds: also the number of a batch, where the program asks whether it is the last one."""
+        text = self.context.source.segment(target)
+        if not loop.flags:
+            return text
+        assert isinstance(loop.statement, ast.While)
+        name = _free(self.context, loop.statement, _NUMBERS)
+        for flag in loop.flags:
+            parent = self.context.source.parents[flag]
+            negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+            template = f"{name} + 1 {'<' if negated else '=='} len(loader)"
+            place = parent if negated and isinstance(parent, ast.expr) else flag
+            bare = isinstance(self.context.source.parents[place], ast.BoolOp)  # a comparison binds closer
+            apart = self.context.needs_parentheses(place) and not bare
+            span = self.context.source.span(place)
+            self.decisions.edit(place, Replace(span, template, operands, parenthesize=apart))
+        return f"{name}, ({text.strip('()')})" if isinstance(target, ast.Tuple) else f"{name}, {text}"
 
     def _epochs(self, loop: Loop, operands: dict[str, Operand]) -> str:
         """The head of the loop over epochs, which counts as Chainer does where the program asks."""
@@ -273,12 +292,12 @@ def _names(target: ast.expr) -> list[ast.Name]:
     return [part for part in parts if isinstance(part, ast.Name)]
 
 
-def _free(context: Context, loop: ast.stmt) -> str:
+def _free(context: Context, loop: ast.stmt, names: tuple[str, ...] = _COUNTERS) -> str:
     """``epoch``, or another name that the function does not bind."""
     function = places.function_of(context, loop) or context.source.tree
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     taken |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
-    return next((name for name in _COUNTERS if name not in taken), "_epoch")
+    return next((name for name in names if name not in taken), f"_{names[0]}")
 
 
 __all__ = ["run"]

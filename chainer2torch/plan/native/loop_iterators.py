@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from chainer2torch.analysis.kinds import (
     Const,
     Dct,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -24,7 +25,7 @@ from chainer2torch.analysis.models import data
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.loaders import Need, need_of
-from chainer2torch.plan.native.loop_shapes import Loop, loops_of, walk_over
+from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -36,6 +37,7 @@ _KNOWN = frozenset(
 _SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
 _IDLE = frozenset({"reset", "finalize"})  # calls that have nothing to do there
 _COUNTS = frozenset({"epoch", "is_new_epoch", "epoch_detail"})
+_AGAIN = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 _SEVERAL_TIMES = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 
@@ -135,7 +137,7 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
         return "read in a loop that is not understood"
     if not all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses):
         return "read in a way that is not understood"
-    drawn = all(_is_next(use) or use.member == "finalize" for use in uses)
+    drawn = all(_is_next(use) or use.member == "finalize" or _is_looped(use) for use in uses)
     copied = any(is_copied(use) for use in objects.uses_of(inst))
     return Iterator(Form.ENDLESS if drawn and not copied else Form.BATCHES, bound, (), False)
 
@@ -175,12 +177,7 @@ def _is_returned(objects: Objects, inst: Inst) -> bool:
 
 
 def _is_next(use: Use) -> bool:
-    if use.member in ("next", "__next__"):
-        return use.call is not None and not use.call.args
-    call = use.parent
-    if not isinstance(call, ast.Call) or call.args != [use.node]:
-        return False
-    return use.context.kind(call.func) == Ref("builtins.next")
+    return draw_of(use.context, use) is not None
 
 
 def _is_looped(use: Use) -> bool:
@@ -215,15 +212,40 @@ def _is_whole(objects: Objects, inst: Inst, loop: Loop, repeat: bool) -> bool:
 def _begins_once(objects: Objects, inst: Inst, loop: Loop) -> bool:
     """``while it.epoch < n`` counts from where the iterator stands: it must be new there."""
     context, maker = loop.uses[0].context, objects.analysis.makers[inst.site]
-    if maker not in context.source.parents:
-        return False
-    if places.function_of(context, maker) is not places.function_of(context, loop.statement):
-        return False
+    function = places.function_of(context, loop.statement)
     outer = list(context.source.ancestors(loop.statement))
     around: list[ast.AST] = [a for a in outer if isinstance(a, (ast.For, ast.While))]
     if isinstance(loop.statement, ast.comprehension):  # of a generator that is walked over again, or inside another
         around += [a for a in outer if isinstance(a, _SEVERAL_TIMES)][1:]
+    if maker not in context.source.parents or places.function_of(context, maker) is not function:
+        handed = isinstance(loop.uses[0].node, ast.Name) and function is not None
+        return not around and handed and _is_called_once(objects, maker, function)
     return all(a in context.source.ancestors(maker) for a in around)
+
+
+def _is_called_once(objects: Objects, maker: ast.Call, function: ast.AST | None) -> bool:
+    """Whether a function runs at most once with an iterator that the function of its call has made."""
+    home = objects.context_of(maker)
+    calls: list[ast.Call] = []
+    for module in objects.analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            kinds = options(objects.analysis.kind(node))
+            if not any(isinstance(kind, Func) and kind.info.node is function for kind in kinds):
+                continue
+            call = module.source.parents[node]
+            if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(call, ast.alias):
+                return False
+            if module is not home.module or not isinstance(call, ast.Call) or call.func is not node:
+                return False
+            calls.append(call)
+    scope = places.function_of(home, maker)
+    loops = [a for call in calls for a in home.source.ancestors(call) if isinstance(a, _AGAIN)]
+    return (
+        bool(calls)
+        and all(places.function_of(home, call) is scope for call in calls)
+        and all(places.are_branches(home, a, b) for i, a in enumerate(calls) for b in calls[:i])
+        and all(loop in home.source.ancestors(maker) for loop in loops)
+    )
 
 
 def _read_again(objects: Objects, inst: Inst, loops: Sequence[Loop]) -> str:

@@ -16,13 +16,24 @@ while True:                                  for x, t in it:
 
 for batch in it:                             for x, t in it:
     x, t = concat_examples(batch)                ...
+
+A round may begin with statements that set a rate, and ask in between whether it is the last one of its epoch:
+
+while it.epoch < n:                          for epoch in range(1, n + 1):
+    optimizer.lr = rate(step)                    for i, (x, t) in enumerate(it):
+    x, t = concat_examples(it.next())                optimizer.lr = rate(step)
+    if it.is_new_epoch and it.epoch % 5 == 0:        if i + 1 == len(it) and epoch % 5 == 0:
+        ...                                              ...
+    if not it.is_new_epoch:                      print(epoch)
+        continue
+    print(it.epoch)
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.kinds import NONE, Const, Ref, Tensor
 from chainer2torch.plan.context import Context
@@ -33,6 +44,10 @@ from chainer2torch.rules.signature import BindError
 _CONCAT = "chainer.dataset.concat_examples"
 _COUNTING = "builtins.enumerate"
 _WALKERS = frozenset({_COUNTING, "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "copy.copy", "copy.deepcopy"})
+_JUMPS: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue)
+_SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
+_RATES = frozenset({"lr", "alpha", "eta", "momentum", "beta1", "beta2", "rho", "eps"})
+_COMPUTING = frozenset("abs float getattr hasattr int isinstance len max min pow print range round setattr str".split())
 _RESET = frozenset({"epoch", "current_position", "is_new_epoch", "_pushed_position", "_epoch", "_is_new_epoch"})
 
 
@@ -55,8 +70,10 @@ class Loop:
     uses: tuple[Use, ...]
     stop: ast.expr | None = None  # n in `while it.epoch < n`
     last: ast.If | None = None  # `if it.is_new_epoch:` at its end
+    skip: ast.If | None = None  # `if not it.is_new_epoch: continue`, behind which the end of an epoch stands
+    flags: tuple[ast.expr, ...] = ()  # `it.is_new_epoch` elsewhere
     dropped: tuple[ast.stmt, ...] = ()  # statements of `last` that put the iterator back to its start
-    counts: tuple[ast.Attribute, ...] = ()  # `it.epoch` in `last`
+    counts: tuple[ast.Attribute, ...] = ()  # `it.epoch` where an epoch has ended
     bound: ast.expr | None = None  # what a `for` loop binds a batch to: with `enumerate` a part of its target
 
 
@@ -71,7 +88,7 @@ def loops_of(context: Context, uses: Sequence[Use]) -> list[Loop]:
         elif isinstance(walk, ast.For):
             bound = _bound(context, walk, use.node)
             found.append(Loop(walk, _of_for(context, walk, bound), (use,), bound=bound))
-        elif use.member == "next" and use.call is not None and isinstance(statement, ast.While):
+        elif draw_of(context, use) is not None and isinstance(statement, ast.While):
             loop = _while(context, statement, use, [u for u in uses if _is_inside(context, u.node, statement)])
             found += [loop] if loop is not None else []
     return found
@@ -103,33 +120,129 @@ def _is_inside(context: Context, node: ast.AST, loop: ast.stmt) -> bool:
     return loop in context.source.ancestors(node)
 
 
+def draw_of(context: Context, use: Use) -> ast.Call | None:
+    """``it.next()`` or ``next(it)``: the call that takes a batch."""
+    if use.member in ("next", "__next__"):
+        return use.call if use.call is not None and not use.call.args else None
+    call = use.parent
+    drawn = isinstance(call, ast.Call) and call.args == [use.node] and context.kind(call.func) == Ref("builtins.next")
+    return call if drawn and isinstance(call, ast.Call) else None
+
+
 def _while(context: Context, loop: ast.While, use: Use, uses: Sequence[Use]) -> Loop | None:
-    """A ``while`` loop whose first statement takes a batch, if it is one of the shapes."""
-    assert use.call is not None
-    batch = _batch(context, loop, use.call)
-    if batch is None or loop.orelse or not places.is_alone(context, loop.body[0]):
+    """A ``while`` loop that takes a batch, if it is one of the shapes."""
+    drawn = context.source.statement(use.node)
+    if drawn not in loop.body or loop.orelse or not places.is_alone(context, drawn):
         return None
-    last = loop.body[-1] if len(loop.body) > len(batch.statements) else None
-    last = last if isinstance(last, ast.If) and _is_flag(last.test, uses) and not last.orelse else None
+    before, body = loop.body[: loop.body.index(drawn)], loop.body[loop.body.index(drawn) :]
+    call = draw_of(context, use)
+    batch = _batch(context, loop, body, call) if call is not None else None
+    if batch is None:
+        return None
     stop = _stop(context, loop, uses)
+    if stop is None:
+        return None if before else _forever(context, loop, use, uses, batch)
+    last, skip = _end_of_epoch(body[1:], batch, uses)
+    end = last.body if last is not None else body[body.index(skip) + 1 :] if skip is not None else []
+    others = [u for u in uses if u is not use and u.member not in _SAME]
+    others = [u for u in others if not _is_test_of(context, u, loop, last or skip)]
+    inside = {u for u in others if any(statement in context.source.ancestors(u.node) for statement in end)}
+    flags = [u for u in others if u not in inside and u.member == "is_new_epoch" and u.parent is not u.node]
+    counts = [u for u in others if u.member == "epoch" and (u in inside or _is_at_end(context, u, flags, loop))]
+    if len(flags) + len(counts) < len(others) or any(u in inside and u.member != "epoch" for u in others):
+        return None
+    asked = [u.parent for u in (*flags, *counts)]
+    if not all(isinstance(a, ast.Attribute) and isinstance(a.ctx, ast.Load) for a in asked):
+        return None
+    scope = places.function_of(context, loop)
+    if any(places.function_of(context, node) is not scope for node in asked):
+        return None
+    rest = [statement for statement in loop.body if statement is not skip]
+    if _jumps(rest, (ast.Break,)) or end and _jumps(rest) or not _is_quiet(context, before, batch):
+        return None
+    return Loop(
+        loop,
+        batch,
+        tuple(uses),
+        stop,
+        last,
+        skip,
+        tuple(u.parent for u in flags if isinstance(u.parent, ast.Attribute)),
+        (),
+        tuple(u.parent for u in counts if isinstance(u.parent, ast.Attribute)),
+    )
+
+
+def _forever(context: Context, loop: ast.While, use: Use, uses: Sequence[Use], batch: Batch) -> Loop | None:
+    """``while True``, which its last statement leaves when an epoch ends."""
+    last, _ = _end_of_epoch(loop.body[1:], batch, uses)
     forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
     others = [u for u in uses if u is not use and not _is_test_of(context, u, loop, last)]
     inside = [u for u in others if last is not None and last in context.source.ancestors(u.node)]
-    rest = [u for u in others if u not in inside]
-    if rest or (stop is None) == (not forever):
+    if len(inside) < len(others) or not forever:
         return None
-    if stop is not None:
-        counts = tuple(u.parent for u in inside if isinstance(u.parent, ast.Attribute) and u.member == "epoch")
-        loads = len(counts) == len(inside) and all(isinstance(c.ctx, ast.Load) for c in counts)
-        jumps = _jumps(loop.body)
-        return Loop(loop, batch, tuple(uses), stop, last, (), counts) if loads and not jumps else None
     if last is None or not isinstance(last.body[-1], ast.Break) or _jumps([*loop.body[:-1], *last.body[:-1]]):
         return None
     dropped = [s for s in last.body if _puts_back(s, inside)]
     accounted = [u for u in inside if any(s in context.source.ancestors(u.node) for s in dropped)]
     if len(accounted) < len(inside) or not all(places.is_alone(context, s) for s in (*dropped, last.body[-1])):
         return None
-    return Loop(loop, batch, tuple(uses), None, last, (*dropped, last.body[-1]))
+    return Loop(loop, batch, tuple(uses), None, last, dropped=(*dropped, last.body[-1]))
+
+
+def _end_of_epoch(body: Sequence[ast.stmt], batch: Batch, uses: Sequence[Use]) -> tuple[ast.If | None, ast.If | None]:
+    """The statement at the end of a loop, or the one before its end, that tells whether an epoch has ended."""
+    last = body[-1] if len(body) >= len(batch.statements) else None
+    if isinstance(last, ast.If) and _is_flag(last.test, uses) and not last.orelse:
+        return last, None
+    skips = [s for s in body[:-1] if isinstance(s, ast.If) and isinstance(s.body[0], ast.Continue)]
+    skip = skips[-1] if skips else None
+    if skip is None or skip.orelse or not isinstance(skip.test, ast.UnaryOp) or not isinstance(skip.test.op, ast.Not):
+        return None, None
+    return None, skip if _is_flag(skip.test.operand, uses) else None
+
+
+def _is_at_end(context: Context, use: Use, flags: Sequence[Use], loop: ast.While) -> bool:
+    """Whether a counter is only read when an epoch has ended: beside a flag in a condition, or behind that."""
+    asked = {flag.parent for flag in flags}
+    below: ast.AST = use.node
+    for outer in context.source.ancestors(use.node):
+        if outer is loop:
+            return False
+        if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.And) and asked.intersection(outer.values):
+            return True
+        if isinstance(outer, ast.If) and below in outer.body:
+            test = outer.test
+            parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+            if asked.intersection(parts):
+                return True
+        below = outer
+    return False
+
+
+def _is_quiet(context: Context, statements: Sequence[ast.stmt], batch: Batch) -> bool:
+    """Whether statements may as well stand behind the draw of a batch: they compute, print and set rates."""
+    bound = {n.id for n in ast.walk(batch.target) if isinstance(n, ast.Name)}
+    bound |= {n.id for s in batch.statements for n in ast.walk(s) if isinstance(n, ast.Name) and not _is_load(n)}
+    for node in (n for statement in statements for n in ast.walk(statement)):
+        if isinstance(node, ast.Name) and node.id in bound:
+            return False
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and node.attr not in _RATES:
+            return False
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            return False
+        if isinstance(node, ast.Call):
+            kind = context.kind(node.func)
+            name = kind.name if isinstance(kind, Ref) else ""
+            if not name.startswith(("math.", "time.")) and name.removeprefix("builtins.") not in _COMPUTING:
+                return False
+        if isinstance(node, (*_JUMPS, ast.Await, ast.Yield, ast.YieldFrom, ast.Return)):
+            return False
+    return True
+
+
+def _is_load(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
 
 
 def _stop(context: Context, loop: ast.While, uses: Iterable[Use]) -> ast.expr | None:
@@ -162,18 +275,18 @@ def _puts_back(statement: ast.stmt, uses: Iterable[Use]) -> bool:
     return False
 
 
-def _jumps(body: Iterable[ast.stmt]) -> bool:
+def _jumps(body: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...] = _JUMPS) -> bool:
     """Whether a ``break`` or ``continue`` of this loop is in these statements, and not of a loop inside."""
     for statement in body:
-        if isinstance(statement, (ast.Break, ast.Continue)):
+        if isinstance(statement, kinds):
             return True
         if isinstance(statement, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef, ast.ClassDef)):
-            if _jumps(getattr(statement, "orelse", ())):
+            if _jumps(getattr(statement, "orelse", ()), kinds):
                 return True
             continue
         parts = [getattr(statement, name, ()) for name in ("body", "orelse", "finalbody")]
         parts += [handler.body for handler in getattr(statement, "handlers", ())]
-        if any(_jumps(part) for part in parts):
+        if any(_jumps(part, kinds) for part in parts):
             return True
     return False
 
@@ -181,13 +294,13 @@ def _jumps(body: Iterable[ast.stmt]) -> bool:
 # -- batches -------------------------------------------------------------------------------------------------------
 
 
-def _batch(context: Context, loop: ast.While, call: ast.Call) -> Batch | None:
-    """What the first statements of a loop do with a batch; None: something else."""
-    first = loop.body[0]
+def _batch(context: Context, loop: ast.While, body: Sequence[ast.stmt], call: ast.Call) -> Batch | None:
+    """What the statements of a loop do with a batch, from that on that takes it; None: something else."""
+    first = body[0]
     if not isinstance(first, ast.Assign) or len(first.targets) != 1:
         return None
     if first.value is call:
-        return _converted(context, loop.body[1:], first.targets[0], loop) or Batch((first,), first.targets[0])
+        return _converted(context, body[1:], first.targets[0], loop, first) or Batch((first,), first.targets[0])
     value = first.value
     if isinstance(value, ast.Call) and value.args and value.args[0] is call:
         device = _device(context, value)
@@ -196,10 +309,22 @@ def _batch(context: Context, loop: ast.While, call: ast.Call) -> Batch | None:
     return None
 
 
-def _converted(context: Context, body: Sequence[ast.stmt], target: ast.expr, loop: ast.While | ast.For) -> Batch | None:
-    """``x, t = concat_examples(batch)`` right behind, when nothing else asks for the list ``batch``."""
-    second = body[0] if body else None
-    if not isinstance(target, ast.Name) or not isinstance(second, ast.Assign) or len(second.targets) != 1:
+def _converted(
+    context: Context,
+    body: Sequence[ast.stmt],
+    target: ast.expr,
+    loop: ast.While | ast.For,
+    first: ast.stmt | None = None,
+) -> Batch | None:
+    """``x, t = concat_examples(batch)`` behind, when nothing else asks for the list ``batch``."""
+    if not isinstance(target, ast.Name):
+        return None
+    at = next((i for i, s in enumerate(body) if any(_names_it(n, {target.id}) for n in ast.walk(s))), len(body))
+    second = body[at] if at < len(body) else None
+    if not isinstance(second, ast.Assign) or len(second.targets) != 1:
+        return None
+    parts = {n.id for n in ast.walk(second.targets[0]) if isinstance(n, ast.Name)}
+    if any(_names_it(n, parts) for statement in body[:at] for n in ast.walk(statement)):
         return None
     value = second.value
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
@@ -214,8 +339,11 @@ def _converted(context: Context, body: Sequence[ast.stmt], target: ast.expr, loo
         return None
     if not _has_place(context, second.targets[0], value, device[0]):
         return None
-    first = () if isinstance(loop, ast.For) else (loop.body[0],)
-    return Batch((*first, second), second.targets[0], value, device[0])
+    return Batch((second,) if first is None else (first, second), second.targets[0], value, device[0])
+
+
+def _names_it(node: ast.AST, names: Collection[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _reaches(context: Context, loop: ast.stmt, node: ast.Name, name: str) -> bool:
@@ -270,4 +398,4 @@ def _has_place(context: Context, target: ast.expr, value: ast.Call, device: ast.
     return isinstance(target, ast.Name) and (device is None or isinstance(context.kind(value), Tensor))
 
 
-__all__ = ["Batch", "Loop", "loops_of", "walk_over"]
+__all__ = ["Batch", "Loop", "draw_of", "loops_of", "walk_over"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Inst, Kind
+from chainer2torch.analysis.kinds import Class, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.questions.link_parts import objects_in
@@ -67,11 +67,48 @@ class _Registered:
 
     def __init__(self, analysis: Facts, info: ClassInfo, statement: ast.Assign):
         self._analysis = analysis
-        source = info.module.source
+        self._source = source = info.module.source
         method = source.enclosing(statement, ast.FunctionDef)
         self._nodes = nodes_of(method) if method is not None else []
         self._class = nodes_of(info.node)
         self._added = set(_added(source, self._nodes))
+        by_name = set(_added(source, self._nodes, by_name=True)) - self._added
+        if by_name and all(map(self._is_named, info.module.source.of(ast.Tuple))):
+            self._added |= {name for name in by_name if self._is_written(name, info, method)}
+
+    def _is_named(self, pair: ast.AST) -> bool:
+        """Whether the name in a pair of a name and a link does not begin with an underscore."""
+        if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2 or isinstance(pair.ctx, ast.Store):
+            return True
+        if isinstance(self._source.parents.get(pair), ast.Starred):  # `self.add_link(*(name, link))`
+            return True
+        name, value = pair.elts
+        return not list(_links_in(self._analysis, self._analysis.kind(value))) or _begins_without(name)
+
+    def _is_written(self, name: str, info: ClassInfo, method: ast.AST | None) -> bool:
+        """Whether all pairs of a list stand in the text of the file: in the method, or where the class is called."""
+        if not isinstance(method, ast.FunctionDef):
+            return False
+        names = [a.arg for a in method.args.args]
+        if name not in names:
+            return self._is_list_of(name, _is_pair)
+        if method.name != "__init__":
+            return False
+        calls = [
+            (module, call)
+            for module in self._analysis.project.modules.values()
+            for call in module.source.of(ast.Call)
+            if isinstance(call, ast.Call) and Class(info) in options(self._analysis.kind(call.func))
+        ]
+        place = names.index(name) - 1
+        given = [
+            next(
+                (k.value for k in call.keywords if k.arg == name), call.args[place] if len(call.args) > place else None
+            )
+            for _, call in calls
+        ]
+        here = all(module is info.module for module, _ in calls)
+        return here and all(isinstance(value, ast.List) and all(map(_is_pair, value.elts)) for value in given)
 
     def holds(self, value: ast.expr, targets: list[ast.expr]) -> bool:
         """Whether it does: each is an attribute of the link, or is added to it by its name or in a loop."""
@@ -101,6 +138,10 @@ class _Registered:
         return all(item is None or self._is_known(item, depth - 1) for item in items)
 
     def _is_list_of_known(self, name: str, depth: int) -> bool:
+        return self._is_list_of(name, lambda item: self._is_known(item, depth - 1))
+
+    def _is_list_of(self, name: str, is_good: Callable[[ast.expr], bool]) -> bool:
+        """Whether a variable is a list that the method makes, of such items."""
         assigned = [
             n.value
             for n in self._nodes
@@ -113,8 +154,28 @@ class _Registered:
         return (
             bool(assigned)
             and all(isinstance(v, (ast.List, ast.Tuple, ast.Dict)) for v in assigned)
-            and all(self._is_known(item, depth - 1) for item in items)
+            and all(map(is_good, _spread(items)))
         )
+
+
+def _spread(items: list[ast.expr]) -> Iterator[ast.expr]:
+    for item in items:
+        yield from item.elts if isinstance(item, (ast.List, ast.Tuple)) and not _is_pair(item) else [item]
+
+
+def _is_pair(item: ast.expr) -> bool:
+    return isinstance(item, ast.Tuple) and len(item.elts) == 2 and not any(isinstance(e, ast.Tuple) for e in item.elts)
+
+
+def _begins_without(name: ast.expr) -> bool:
+    """Whether a text does not begin with an underscore: ``'conv'``, ``'res{}'.format(i)``, ``'res%d' % i``."""
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
+        name = name.func.value
+    while isinstance(name, ast.BinOp) and isinstance(name.op, (ast.Add, ast.Mod)):
+        name = name.left
+    if isinstance(name, ast.JoinedStr) and name.values:
+        name = name.values[0]
+    return isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value[:1] not in ("", "_", "{", "%")
 
 
 def _collected(nodes: list[ast.AST], owner: str) -> Iterator[ast.expr]:
@@ -125,8 +186,11 @@ def _collected(nodes: list[ast.AST], owner: str) -> Iterator[ast.expr]:
                 yield from node.args[-1:]
 
 
-def _added(source: Source, nodes: list[ast.AST]) -> Iterator[str]:
-    """Names of what ``self.add_link(name, link)`` or ``setattr(self, name, link)`` registers, and of lists of it."""
+def _added(source: Source, nodes: list[ast.AST], by_name: bool = False) -> Iterator[str]:
+    """Names of what ``self.add_link(name, link)`` or ``setattr(self, name, link)`` registers, and of lists of it.
+
+    ``by_name``: the lists of which a loop leaves out what has a name that begins with an underscore.
+    """
     whole: set[str] = set()
     parts: set[str] = set()  # of pairs of a name and a link
     for node in nodes:
@@ -141,11 +205,14 @@ def _added(source: Source, nodes: list[ast.AST]) -> Iterator[str]:
         last = node.args[-1]
         if own and isinstance(last, ast.Name):
             whole.add(last.id)
-        elif own and isinstance(last, (ast.Starred, ast.Subscript)) and isinstance(last.value, ast.Name):
-            parts.add(last.value.id)
+        elif own and isinstance(last, (ast.Starred, ast.Subscript)):
+            pair = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+            parts.update(item.id for item in pair if isinstance(item, ast.Name))
     yield from whole
     for node in nodes:
-        if isinstance(node, ast.For) and isinstance(node.iter, ast.Name) and not _is_conditional(node):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Name):
+            if not (_leaves_out_marked(node) if by_name else not _is_conditional(node)):
+                continue
             if (whole | parts) & {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
                 yield node.iter.id
 
@@ -153,6 +220,18 @@ def _added(source: Source, nodes: list[ast.AST]) -> Iterator[str]:
 def _is_conditional(loop: ast.For) -> bool:
     """Whether a loop leaves some of its items out."""
     return any(isinstance(n, (ast.If, ast.Break, ast.Continue, ast.Try)) for n in ast.walk(loop))
+
+
+def _leaves_out_marked(loop: ast.For) -> bool:
+    """``if not name.startswith('_'):`` around all that a loop does."""
+    (test, *inside) = (loop.body[0].test, *loop.body[0].body) if isinstance(loop.body[0], ast.If) else (None,)
+    if len(loop.body) > 1 or not isinstance(test, ast.UnaryOp) or not isinstance(test.op, ast.Not) or len(inside) > 1:
+        return False
+    target = loop.target
+    name = ast.unparse(target.elts[0] if isinstance(target, ast.Tuple) else target)
+    names = {f"{name}.startswith('_')"} if isinstance(target, ast.Tuple) else {f"{name}[0].startswith('_')"}
+    assert isinstance(loop.body[0], ast.If)
+    return ast.unparse(test.operand) in names and not loop.body[0].orelse and isinstance(inside[0], ast.Expr)
 
 
 def _in_init_scope(source: Source, node: ast.AST) -> bool:

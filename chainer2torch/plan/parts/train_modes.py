@@ -88,7 +88,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 quiet=True,
             )
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
-        reached = _reached_by_eval(context)
+        reached = _reached_by_eval(context) and not inside.methods
         if reached and isinstance(value, bool) and (value or not called):
             block = _plain_block(context, call, changes=not value)
             if block is not None and _switch(context, decisions, block, call, [] if value else inside.expressions):

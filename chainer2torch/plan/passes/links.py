@@ -61,6 +61,16 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
         explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
         if explicit and context.reference(node.func) != f"{base}.__init__" or not node.keywords:
             continue
+        if not explicit and any(k.arg is None for k in node.keywords) and context.analysis.comes_before_others(cls):
+            decisions.mark(
+                node,
+                context.rules.rows.get("chainer.Chain"),
+                "chainer.Chain.__init__",
+                "review",
+                "a class of the project comes next where both are bases: it gets the keywords; assign links to self",
+                "C2T201",
+            )
+            continue
         statement = context.source.parents.get(node)
         if not isinstance(statement, ast.Expr) or not takes_no_more(node, explicit, is_chain):
             decisions.mark(

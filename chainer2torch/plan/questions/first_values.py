@@ -27,6 +27,9 @@ OWN = "native.init_weights"
 """How templates call the function of the project's own that fills a layer (own_first_values.py)."""
 _SCALED = "native.lecun_normal_"
 _LAYERS = re.compile(r"(torch\.nn\.(Lazy)?(Linear|Conv)|native\.(Linear|LazyLinear|linear|conv|conv_transpose)\()")
+_BEGINS_ALIKE = re.compile(
+    r"(torch\.nn\.(Embedding|BatchNorm.d|LayerNorm|GroupNorm)|native\.(Embedding|\w*BatchNorm))\("
+)
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
 
@@ -76,7 +79,7 @@ def first_values(
         if any(is_nothing(value) for value in computed.values()):
             return _without(template, tree, stated, computed), FirstValues()
         given_here = [keyword for keyword in tree.keywords if keyword.arg in (*stated, *computed)]
-        function = parsed(OWN) if has_weight_and_bias(layer) else tree.func
+        function = parsed(filler_of(layer))
         if has_weight_and_bias(layer):
             given_here = [ast.keyword(*as_argument(str(keyword.arg), keyword.value)) for keyword in given_here]
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
@@ -115,6 +118,13 @@ def has_weight_and_bias(template: str) -> bool:
     return _LAYERS.match(template) is not None
 
 
+def filler_of(template: str) -> str:
+    """The function that gives the layer of a template first values: one that begins as in Chainer needs no others."""
+    if has_weight_and_bias(template):
+        return OWN
+    return "native.filled" if _BEGINS_ALIKE.match(template) else "native.initialized"
+
+
 def scale_of(value: ast.expr) -> ast.expr | None:
     """What a row multiplies Chainer's first weights with: the ``s`` of ``partial(native.lecun_normal_, scale=s)``."""
     if isinstance(value, ast.Call) and value.args and ast.unparse(value.args[0]) == _SCALED:
@@ -141,7 +151,7 @@ def _without(template: str, tree: ast.Call, stated: Mapping[str, ast.expr], comp
     made = ast.Call(ast.Name("native.BatchNorm"), layer.args, [*layer.keywords, *lacking])
     names = (*stated, *(name for name, value in computed.items() if not is_nothing(value)))
     values = [keyword for keyword in tree.keywords if keyword.arg in names]
-    return ast.unparse(ast.Call(tree.func, [made], values) if values else made)
+    return ast.unparse(ast.Call(parsed(filler_of("native.BatchNorm(")), [made], values) if values else made)
 
 
 def _operands(computed: Mapping[str, ast.expr], given: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
@@ -222,6 +232,7 @@ __all__ = [
     "OWN",
     "FirstValues",
     "as_argument",
+    "filler_of",
     "first_values",
     "have_own_dtype",
     "has_weight_and_bias",

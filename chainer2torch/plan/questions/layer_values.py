@@ -17,9 +17,8 @@ from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.choice import Choice, chosen
 from chainer2torch.plan.questions.first_values import (
-    OWN,
+    filler_of,
     as_argument,
-    has_weight_and_bias,
     is_nothing,
     is_number,
     scale_of,
@@ -130,7 +129,7 @@ def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -
         named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
         names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
         values[name] = _renamed(value, names)
-    function = OWN if has_weight_and_bias(choice.template or "") else "native.initialized"
+    function = filler_of(choice.template or "")
     return f"{function}({{}}, {', '.join(f'{name}={value}' for name, value in values.items())})"
 
 

@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.choice import chosen
-from chainer2torch.plan.questions.first_values import OWN, has_weight_and_bias
+from chainer2torch.plan.questions.first_values import filler_of
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.sequentials import in_sequential
 
@@ -34,7 +34,7 @@ def filler(context: Context, call: ast.Call) -> str:
     """The function that gives the one layer that a call makes Chainer's first values, in the native style."""
     choice = context.ask(chosen, call)
     template = choice.template or "" if choice is not None else ""
-    return OWN if has_weight_and_bias(template) else "native.initialized"
+    return filler_of(template)
 
 
 def needs_first_values(context: Context, call: ast.AST) -> bool:

@@ -58,6 +58,7 @@ class ModulesInside:
         self.unnamed = False
         self.computed = False  # whether something that was computed inside is asked: it may be a module
         self.asked = False  # whether one of the expressions may be something else than a module
+        self.methods = False  # whether one is a method of a module
         self._context = context
         self._statement = statement
         self._found: dict[str, None] = {}
@@ -220,7 +221,13 @@ class ModulesInside:
         passed: dict[str, str | None] = {}
         if info.cls is not None and not info.is_static and names:
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
-            passed[names.pop(0)] = _COVERED if covered else translate(receiver) if is_path(receiver) else None
+            text = translate(receiver) if is_path(receiver) else None
+            if receiver is call.func and isinstance(self._context.analysis.kind(receiver), Func) and text:
+                held, text = text, _object_of(text, info)
+                if text is None:  # the helper asks the method itself for its object
+                    self._found[held] = None
+                    self.asked = self.methods = covered = True
+            passed[names.pop(0)] = _COVERED if covered else text
         given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
         passed.update((name, self._handed(value, translate)) for name, value in given)
         own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
@@ -388,6 +395,12 @@ def _asked_by_name(callee: ast.expr) -> ast.expr | None:
     ):
         return callee.args[0]
     return None
+
+
+def _object_of(text: str, info: FuncInfo) -> str | None:
+    """The object whose method a name stands for: `self` of `f(x)`, where the caller passed `self.method` as `f`."""
+    method = f".{getattr(info.node, 'name', '')}"
+    return text[: -len(method)] if text.endswith(method) else None
 
 
 def _is_attribute(kind: Kind, name: str) -> bool:

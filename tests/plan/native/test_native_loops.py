@@ -114,6 +114,60 @@ while it.epoch < n_epoch:
             x, t = concat_examples(batch)
             log.append(float(F.accuracy(model(x), t).array))
 """,
+    "something behind the epoch": """
+while it.epoch < n_epoch:
+    x, t = concat_examples(it.next())
+    if it.is_new_epoch:
+        log.append(it.epoch)
+    step(x, t)
+""",
+    "it goes on": """
+while it.epoch < n_epoch:
+    x, t = concat_examples(it.next())
+    step(x, t)
+    if not it.is_new_epoch:
+        continue
+    log.append(it.epoch)
+""",
+    "the last round of some epochs": """
+while it.epoch < n_epoch:
+    batch = it.next()
+    # a smaller rate
+    if it.epoch % 2 == 0 and it.is_new_epoch:
+        optimizer.alpha *= 0.5
+        log.append(optimizer.alpha)
+    x, t = concat_examples(batch, -1)
+    step(x, t)
+    if it.is_new_epoch:
+        log.append(it.epoch)
+""",
+    "a rate before each batch": """
+count = 0
+while it.epoch < n_epoch:
+    if count % 2:
+        optimizer.alpha = 0.1 / (1 + count)
+    batch = it.__next__()
+    x, t = concat_examples(batch)
+    step(x, t)
+    count += 1
+    if not it.is_new_epoch:
+        continue
+    # at the end of an epoch
+    for i in range(2):
+        if i:
+            continue
+        log.append(it.epoch)
+    count = 0
+""",
+    "a round that is left out": """
+while it.epoch < n_epoch:
+    x, t = concat_examples(next(it))
+    if it.is_new_epoch:
+        continue
+    step(x, t)
+    log.append(float(not it.is_new_epoch))
+    log.append(len(it.dataset) / it.batch_size)
+""",
     "an evaluation that runs for ever": """
 while it.epoch < n_epoch:
     x, t = concat_examples(it.next())
@@ -145,8 +199,34 @@ def test_the_words_of_older_versions() -> None:
 @pytest.mark.parametrize("make", [SERIAL, "SerialIterator(data, 4, shuffle=False)"])
 def test_for_loops(loop: str, make: str) -> None:
     code = run(loop, make)
-    assert "in it:" in code and "while" not in code and ".next()" not in code, code
-    assert ("shuffle=True" in code) == (make == SERIAL)
+    assert ("in it:" in code or "in enumerate(it):" in code) and "while" not in code and ".next()" not in code, code
+    assert ("shuffle=True" in code) == (make == SERIAL) and "and (i + 1" not in code
+
+
+HANDED = """
+def run(it, n_epoch, step, log):
+    while it.epoch < n_epoch:
+        batch = it.next()
+        x, t = concat_examples(batch)
+        step(x, t)
+        if it.is_new_epoch:
+            log.append(it.epoch)
+
+"""
+CALLS = """
+if n_epoch == 3:
+    run(it, n_epoch, step, log)
+else:
+    run(it, 2, step, log)
+"""
+
+
+def test_a_loop_in_a_function_that_is_called_once() -> None:
+    lines = [f"    {line}" for line in CALLS.strip().splitlines()]
+    code = check(HANDED + PROGRAM.format(make=SERIAL, loop="\n".join(lines)))
+    assert "for epoch in range(1, n_epoch + 1):\n        for x, t in it:" in code, code
+    again = HANDED + PROGRAM.format(make=SERIAL, loop="    run(it, 1, step, log)\n    run(it, 3, step, log)")
+    assert "compat.Batches(" in check(again)
 
 
 def test_one_name_for_the_batches_of_two_loops() -> None:
@@ -177,13 +257,6 @@ while it.epoch < n_epoch:
     step(x, t)
     log.append(it.epoch_detail)
 """,
-    "something behind the epoch": """
-while it.epoch < n_epoch:
-    x, t = concat_examples(it.next())
-    if it.is_new_epoch:
-        log.append(it.epoch)
-    step(x, t)
-""",
     "it leaves the loop": """
 while it.epoch < n_epoch:
     x, t = concat_examples(it.next())
@@ -191,20 +264,31 @@ while it.epoch < n_epoch:
     if it.is_new_epoch and it.epoch > 1:
         break
 """,
-    "it goes on": """
-while it.epoch < n_epoch:
-    x, t = concat_examples(it.next())
-    step(x, t)
-    if not it.is_new_epoch:
-        continue
-    log.append(it.epoch)
-""",
     "for": """
 for batch in it:
     x, t = concat_examples(batch)
     step(x, t)
     if it.epoch >= 2:
         break
+""",
+    "the iterator is asked before": """
+while it.epoch < n_epoch:
+    log.append(it.epoch)
+    x, t = concat_examples(it.next())
+    step(x, t)
+""",
+    "the data are changed before": """
+while it.epoch < n_epoch:
+    data.first = 2
+    x, t = concat_examples(it.next())
+    step(x, t)
+""",
+    "what the batch was": """
+x = data[0][0][None]
+while it.epoch < n_epoch:
+    log.append(float(x.sum()))
+    x, t = concat_examples(it.next())
+    step(x, t)
 """,
     "next": """
 for i in range(7):

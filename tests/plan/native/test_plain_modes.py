@@ -189,3 +189,59 @@ def train(_):
 def test_the_mode_before_comes_back_whatever_ends_a_block() -> None:
     code = check(PUT_BACK, head=NET)
     assert code.count("self.train(was_training)") == 1 and code.count("with compat.evaluating(self):") == 1
+
+
+BY_NAME = """
+class Blocks(chainer.Chain):
+    def __init__(self, parts):
+        super().__init__()
+        for name, part in parts:
+            if not name.startswith('_'):
+                self.add_link(name, part)
+        self.parts = parts
+
+    def __call__(self, x):
+        for name, part in self.parts:
+            x = part(x)
+        return x
+
+
+class Tall(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        layers = [('begin', Blocks([('fc', L.Linear(3, 4)), ('_act', F.tanh), ('NORM', L.BatchNormalization(4))]))]
+        for i in range(2):
+            layers.append(('fc{}'.format(i), L.Linear(4, 4)))
+            layers.append(('DROP{}'.format(i), F.tanh))
+        for layer in layers:
+            if not layer[0].startswith('_'):
+                self.add_link(*layer)
+        self.layers = layers
+
+    def __call__(self, x):
+        for _, layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def train(_):
+    model = Tall()
+    for param in model.params():
+        param.array[...] = .5
+    x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
+    found = []
+    for _ in range(3):
+        found.append(model(x))
+        with chainer.using_config('train', False):
+            found.append(model(x))
+    return found
+"""
+
+
+def test_links_in_a_list_of_which_a_loop_adds_those_with_a_name() -> None:
+    """`_relu` stands beside a function: whatever has a mode is registered, and `eval()` reaches it."""
+    source = BY_NAME.replace("NORM", "bn").replace("DROP", "_act")
+    code = check(source, head=NET)
+    assert "        model.eval()\n" in code and "eval_mode" not in code
+    left_out = BY_NAME.replace("NORM", "_bn").replace("DROP", "_act")
+    assert "compat.eval_mode(model)" in migrated(NET + left_out, "").code

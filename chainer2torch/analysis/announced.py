@@ -1,0 +1,24 @@
+"""Methods that a class only announces (``raise NotImplementedError``): what they give, the classes below it say."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+
+
+def is_announced(func: FuncInfo) -> bool:
+    """Whether a method gives nothing: it raises in the end, or it has no body. Its class leaves it to others."""
+    if func.cls is None or isinstance(func.node, ast.Lambda):
+        return False
+    body = [one for one in func.node.body if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Constant)]
+    if all(isinstance(one, ast.Pass) for one in body):
+        return True
+    return isinstance(body[-1], ast.Raise) and not func.inside.of(ast.Return, ast.Yield, ast.YieldFrom)
+
+
+def those_below(facts: Facts, cls: ClassInfo, name: str) -> list[tuple[ClassInfo, FuncInfo]]:
+    """The methods of this name in classes of the project that derive from a class."""
+    heirs = [other for other in facts.classes.values() if other is not cls and name in other.methods]
+    return [(heir, heir.methods[name]) for heir in heirs if cls in facts.mro(heir)]
