@@ -203,6 +203,19 @@ def _with_methods(context: Context, decisions: Decisions, node: ast.Attribute) -
     decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
 
+def cast_of_several(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """``x.astype(dtype)`` where x is an array of NumPy for one caller and a tensor for another."""
+    call = context.source.parents.get(node)
+    if (
+        node.attr != "astype"
+        or not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer)
+        or not all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+    ):
+        return False
+    emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+    return True
+
+
 def is_held_array(context: Context, node: ast.expr) -> bool:
     """Whether a value of unknown kind may be what a Variable holds: ``x.array``, or a function that returns that."""
     if isinstance(node, ast.Attribute):
