@@ -104,11 +104,11 @@ class Classifier(nn.Module):
         *x, t = args
         self.y = self.predictor(*x)
         self.loss = loss = self.lossfun(self.y, t)
-        reporting.report({"loss": loss.item()}, self)
+        reporting.report({"loss": loss.detach()}, self)
         if not self.compute_accuracy:  # where: compute_accuracy
             return loss
         self.accuracy = self.accfun(self.y, t)
-        reporting.report({"accuracy": self.accuracy.item()}, self)
+        reporting.report({"accuracy": self.accuracy}, self)
         return loss
 
 

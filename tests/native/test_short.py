@@ -27,9 +27,9 @@ LONGER = {
     "LSTM": (120, 15),
     "StatelessLSTM": (110, 15),
     **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
-    "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
-    "Deconvolution2D": (67, 8),
-    "DilatedConvolution2D": (81, 9),
+    "Convolution2D": (71, 9),  # its first values, those of a lazy one as well, which looks for itself
+    "Deconvolution2D": (73, 9),
+    "DilatedConvolution2D": (85, 10),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
     "Inception": (60, 5),
@@ -71,14 +71,14 @@ LONGER = {
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 15),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ModelCopies": (95, 11),
+    "ModelCopies": (96, 11),
     "ParallelBatchUpdater": (172, 16),
     "ParallelUpdater": (259, 19),
     "MultiprocessParallelUpdater": (256, 19),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
-    **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
-    **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (195, 12)),
+    **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (217, 15)),
+    **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (197, 13)),
     "GoogLeNet": (260, 15),
     "MultiprocessIterator": (103, 2),
 }
@@ -87,11 +87,14 @@ INTERFACES = {
     "ChainerLayer": 34,
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 60,
+    "Convolution2D": 29,
+    "Deconvolution2D": 30,
     "check_backward": 52,  # one recipe, from the direction that is drawn to the comparison
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,
+    "BatchUpdater": 31,
     "UpdateRule": 30,
     "GoogLeNet": 50,
     "VGGLayers": 36,
