@@ -63,7 +63,7 @@ def emit_call(
         _without_case(decisions, call, choice, site, receiver, symbol)
         return None
     if receiver is None:
-        choice = dataclasses.replace(choice, template=as_function(context, choice.template))
+        choice = dataclasses.replace(choice, template=as_function(context, choice.template, row, bound.given))
     assert choice.template is not None
     same = keeps_spelling(call, choice.template, receiver)
     lost = lost_arguments(choice)

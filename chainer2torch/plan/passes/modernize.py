@@ -72,12 +72,12 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
     for i, alias in enumerate(statement.names):
         dotted = _dotted(statement, alias)
         row = (_dropped(context, dotted) or _dropped(context, f"{dotted}.*")) if dotted else None
-        if row is None or _is_helper(row):
-            continue  # the import of what a helper takes the place of goes with its last use
-        new = _statement(statement, alias, row)
-        if row.state == "manual" and _has_helpers(context, dotted):
+        if row is None:
             continue
-        if row.state == "manual":
+        new = _statement(statement, alias, row)
+        if "." not in alias.name and _has_helpers(context, dotted):
+            continue  # the import of what helpers take the place of goes with its last use
+        if row.state == "manual" or _is_helper(row):
             manual += 1  # its uses are marked
         elif new is None:
             decisions.mark(statement, row, row.name, "manual", "import its module, and name it there")
@@ -97,7 +97,12 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
 
 def _has_helpers(context: Context, module: str) -> bool:
     """Whether helpers take the place of all that a file names of a module, as far as their signatures go."""
-    used = [(node, name) for node, name in context.analysis.names_in(context.source) if name.startswith(f"{module}.")]
+    named = context.analysis.names_in(context.source)
+    used = [
+        (node, name)
+        for node, name in named
+        if name == module and _dropped(context, name) or name.startswith(f"{module}.")
+    ]
     rows = [(node, _dropped(context, name)) for node, name in used]
     return bool(rows) and all(row is not None and _is_helper(row) and _fits(context, node, row) for node, row in rows)
 

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.context import Context
+from chainer2torch.rules.table import Row
 
 _OBJECT = re.compile(r"native\.FunctionObject\((?P<function>[\w.]+)(?P<options>, .*)?\)", re.DOTALL)
 _OF_OBJECTS = frozenset({"apply", "forward"})
+_OF_SEVERAL = frozenset({"Broadcast", "LSTM", "SLSTM", "SplitAxis", "TreeLSTM"})  # they give several results
 _TESTS = frozenset({"builtins.isinstance", "builtins.issubclass"})
 _BASES = frozenset({"chainer.Function", "chainer.FunctionNode", "chainer.function.Function"})
 
 
-def as_function(context: Context, template: str) -> str:
+def as_function(context: Context, template: str, row: Row, given: Collection[str]) -> str:
     """``native.FunctionObject(f, axis=1)`` as ``functools.partial(f, axis=1)``, and without options as ``f``."""
     match = _OBJECT.fullmatch(template)
     if match is None or context.analysis.once(_asks_for_objects):
         return template
-    return f"functools.partial({match['function']}{match['options']})" if match["options"] else match["function"]
+    stated = re.findall(r"(\w+)=", match["options"] or "")
+    if not given and all(name in row.drop for name in stated) and "**" not in (match["options"] or ""):
+        return match["function"]
+    return f"functools.partial({match['function']}{match['options'] or ''})"
 
 
 def applied(context: Context, node: ast.Attribute) -> ast.Subscript | None:
     """The whole of ``f.apply((x,))[0]`` where ``f`` is a function by now."""
     whole = _whole(context.source, node)
-    if whole is None or not _may_be_object(context.analysis, node) or context.analysis.once(_asks_for_objects):
+    if whole is None or context.choices.style != "native" or not _may_be_object(context.analysis, node):
+        return None
+    if context.analysis.once(_asks_for_objects):
         return None
     return whole if context.analysis.once(_makes_objects) else None
 
@@ -48,12 +56,14 @@ def _whole(source: Source, node: ast.Attribute) -> ast.Subscript | None:
 def _makes_objects(analysis: Analysis) -> bool:
     """Whether a program makes objects of Chainer's functions, and has no functions of its own that are objects."""
     own = any(analysis.derives(cls, base) for cls in analysis.classes.values() for base in _BASES)
-    return not own and any(
-        isinstance(k, Inst) and _is_function(k.cls)
+    made = {
+        k.cls
         for module in analysis.project.modules.values()
         for call in module.source.of(ast.Call)
         for k in options(analysis.kind(call))
-    )
+        if isinstance(k, Inst) and isinstance(k.cls, str) and _is_function(k.cls)
+    }
+    return not own and bool(made) and not any(cls.rpartition(".")[2] in _OF_SEVERAL for cls in made)
 
 
 def _may_be_object(analysis: Analysis, node: ast.Attribute) -> bool:
