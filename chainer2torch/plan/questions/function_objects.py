@@ -24,10 +24,16 @@ def as_function(context: Context, template: str, row: Row, given: Collection[str
     match = _OBJECT.fullmatch(template)
     if match is None or context.analysis.once(_asks_for_objects):
         return template
-    stated = re.findall(r"(\w+)=", match["options"] or "")
-    if not given and all(name in row.drop for name in stated) and "**" not in (match["options"] or ""):
+    if not given and all(_says_nothing(row, part) for part in (match["options"] or "").split(", ")[1:]):
         return match["function"]
     return f"functools.partial({match['function']}{match['options'] or ''})"
+
+
+def _says_nothing(row: Row, option: str) -> bool:
+    """Whether ``alpha=alpha`` of a template is the default of the function for an object that is made without."""
+    name, _, parameter = option.partition("=")
+    defaults = row.signature.defaults if row.signature is not None else {}
+    return name in row.drop and defaults.get(parameter) == row.drop[name]
 
 
 def applied(context: Context, node: ast.Attribute) -> ast.Subscript | None:

@@ -55,3 +55,10 @@ def test_the_first_result_of_one_input_is_that_of_a_call() -> None:
 )
 def test_elsewhere_it_stays_an_object(called: str, more: str) -> None:
     assert "compat.FunctionObject(F.relu)" in _code(called, more)
+
+
+def test_options_that_are_the_functions_own_defaults_are_not_said() -> None:
+    code = _code("f(x)", "\nfrom chainer.functions.activation.elu import ELU\nfs = [ELU(), ELU(0.3)]\n")
+    assert "fs = [F.elu, functools.partial(F.elu, alpha=0.3)]" in code
+    code = _code("f(x)", "\nfrom chainer.functions.activation.leaky_relu import LeakyReLU\nf = LeakyReLU()\n")
+    assert "f = functools.partial(F.leaky_relu, negative_slope=0.2)" in code
