@@ -134,8 +134,11 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
         answers = [[_is_one(facts, option, cls) for cls in asked] for option in options(kind)]
         if truth:
             kept = [k for k, answer in zip(options(kind), answers) if any(a is not False for a in answer)]
-            if kept != [UNKNOWN]:
-                return join_all([_more_exact(facts, k, asked) for k in kept]) if kept else kind
+            if kept and kept != [UNKNOWN]:
+                return join_all([_more_exact(facts, k, asked) for k in kept])
+            if not kept and not all(isinstance(cls, Ref) and cls.name in _VARIABLES for cls in asked):
+                return kind
+            # nothing is known of it, or no array that is known so far gets here: it is what was asked for
             guesses = [_an_instance(facts, cls) for cls in asked]
             return join_all(guesses) if UNKNOWN not in guesses else kind
         kept = [k for k, answer in zip(options(kind), answers) if True not in answer]

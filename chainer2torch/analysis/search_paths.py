@@ -83,7 +83,7 @@ class SearchPaths:
                     for other, folder in others:
                         if line and (other is None or not _is_pythons(other)):
                             passed.add(folder)
-                        if other is not None:
+                        if other is not None and not _is_package_around(other, path):
                             ways.setdefault(other, []).append(set(passed))
                         if line and other is not None:
                             passed |= before.get(other, {}).keys()
@@ -156,6 +156,12 @@ class SearchPaths:
             found.append(f"{folder}/__init__.py")
             folder = posixpath.dirname(folder)
         return [package for package in reversed(found) if package != path]
+
+
+def _is_package_around(other: str, path: str) -> bool:
+    """Whether a file is the `__init__.py` of a package that another is in: that has run before the other begins."""
+    folder, name = posixpath.split(other)
+    return name == "__init__.py" and f"{posixpath.dirname(path)}/".startswith(f"{folder}/")
 
 
 def _is_pythons(path: str) -> bool:

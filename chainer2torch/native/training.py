@@ -58,6 +58,15 @@ def iterations_of(loader: Any, draws: int) -> Any:
     return _Iterations(len(loader), draws)
 
 
+def manager_state(manager: Any) -> dict[str, Any]:
+    """``manager.state_dict()`` in any extension; models are handed to those only that say ``needs_model_state``.
+
+    Source: chainer.serializers.save_npz.
+    """
+    manager._model_available = True
+    return dict(manager.state_dict())
+
+
 class TrainingManager(ExtensionsManager):
     """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
 
@@ -95,11 +104,11 @@ class Classifier(nn.Module):
         *x, t = args
         self.y = self.predictor(*x)
         self.loss = loss = self.lossfun(self.y, t)
-        reporting.report({"loss": loss.item()}, self)
+        reporting.report({"loss": loss.detach()}, self)
         if not self.compute_accuracy:  # where: compute_accuracy
             return loss
         self.accuracy = self.accfun(self.y, t)
-        reporting.report({"accuracy": self.accuracy.item()}, self)
+        reporting.report({"accuracy": self.accuracy}, self)
         return loss
 
 

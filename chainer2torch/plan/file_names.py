@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Kind, Ref, options
+from chainer2torch.analysis.kinds import Class, Func, Kind, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.scopes import Scope, bindings
 from chainer2torch.analysis.source import Source
@@ -96,8 +96,16 @@ class FileNames:
     @functools.cached_property
     def imports_chainer(self) -> bool:
         """Whether some import of the file brings a name of Chainer's."""
+        return _brings_chainer(self.analysis, self.source) or bool(self.module.stars)
+
+    @functools.cached_property
+    def beside_chainer(self) -> bool:
+        """Whether Chainer is near: the file imports it, or something of a file of the project that does."""
+        if self.imports_chainer:
+            return True
         kinds = (self.analysis.bindings.get(a) for a in self.source.of(ast.alias))
-        return any(isinstance(k, Ref) and k.name in self.analysis.libraries for k in kinds) or bool(self.module.stars)
+        makers = {k.info.module.path: k.info.module for k in kinds if isinstance(k, (Class, Func))}
+        return any(_brings_chainer(self.analysis, module.source) for module in makers.values())
 
     @functools.cached_property
     def holds_tensors(self) -> bool:
@@ -169,6 +177,11 @@ class FileNames:
             return False
         marked = (line for line in self.comments_above(node) if _MARKER in line)
         return any(f".{node.attr}: " in line and " ?." not in line for line in marked)
+
+
+def _brings_chainer(analysis: Analysis, source: Source) -> bool:
+    kinds = (analysis.bindings.get(a) for a in source.of(ast.alias))
+    return any(isinstance(k, Ref) and k.name in analysis.libraries for k in kinds)
 
 
 def _scopes(source: Source) -> dict[ast.AST, Scope]:

@@ -192,6 +192,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
     "made_here": lambda q: q.made_here(),
+    "plain_sequences": lambda q: q.plain_sequences(),
     "may_lack_parameters": lambda q: q.may_lack_parameters(),
     "gradient_asked": lambda q: q.asked(),
     "on_device": lambda q: q.on_device,

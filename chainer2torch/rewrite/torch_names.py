@@ -32,6 +32,7 @@ _ALIASES = {
     "compat": "compat",
     "contextlib": "contextlib",
     "collections.abc": "abc",
+    "copy": "copy",
     "functools": "functools",
     "math": "math",
     "os": "os",

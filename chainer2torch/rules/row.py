@@ -84,6 +84,7 @@ TEMPLATE_ROOTS = frozenset(
         "pytorch_pfn_extras",
         "ignite",
         "contextlib",
+        "copy",
         "functools",
         "math",
         "pfrl",

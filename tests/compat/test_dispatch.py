@@ -36,6 +36,13 @@ def test_array() -> None:
     assert dispatch.array_of(Other()) == "mine"
 
 
+def test_setting_an_array() -> None:
+    x, other = torch.zeros(2, 3), types.SimpleNamespace()
+    dispatch.set_array_of(x, torch.ones(4))
+    dispatch.set_array_of(other, 5)
+    assert x.tolist() == [1, 1, 1, 1] and not hasattr(x, "array") and other.array == 5
+
+
 @pytest.mark.parametrize(
     "name, args",
     [

@@ -447,3 +447,22 @@ def test_copies_of_lists_share_what_is_no_child():
 
     for original, copied in ((link := CList(), link.copy("copy")), (module := TList(), T.copy_link(module, "copy"))):
         assert copied.kept is original.kept and copied[0] is not original[0]
+
+
+def test_arrays_of_the_host_as_persistent_values(tmp_path):
+    """What was no array when it was registered: torch.load, which takes no array of NumPy, reads it back as one."""
+
+    class Scaler(nn.Module):
+        def __init__(self, mean, scale):
+            super().__init__()
+            self.mean = self.scale = None
+            P.register_persistent(self, "mean")
+            P.register_persistent(self, "scale")
+            self.mean, self.scale = mean, scale
+
+    saved = Scaler(np.arange(3.0)[::-1], np.float32(0.5))
+    torch.save(saved.state_dict(), tmp_path / "scaler.pt")
+    for mean, kind in ((np.zeros(3), np.ndarray), (None, torch.Tensor)):
+        loaded = Scaler(mean, 0.0)
+        loaded.load_state_dict(torch.load(tmp_path / "scaler.pt"))
+        assert isinstance(loaded.mean, kind) and loaded.mean.tolist() == [2, 1, 0] and loaded.scale == 0.5

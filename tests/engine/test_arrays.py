@@ -285,7 +285,7 @@ def test_what_arrays_and_tensors_share_is_no_question():
     result = migrate(body, **{"run.x": "tensor"})
     states = {s.symbol.split(".")[-1]: s.state for s in result.sites}
     assert {n: states[n] for n in ("shape", "ndim", "reshape")} == dict.fromkeys(("shape", "ndim", "reshape"), "exact")
-    assert states["std"] == "review"
+    assert "numpy_methods(a).std()" in result.code and states["std"] == "exact"  # decided at run time
 
 
 def test_assertions_about_dtypes_compare_dtypes_of_torch(body):

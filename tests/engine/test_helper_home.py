@@ -267,3 +267,16 @@ def test_what_has_no_chainer_does_not_count(tmp_path: Path) -> None:
     assert homes(sources) == dict.fromkeys(("src/net.py", "run/train.py"), ("src", PLAIN))
     written(sources, tmp_path)
     subprocess.run([sys.executable, "run/train.py"], cwd=tmp_path, check=True, env={})
+
+
+def test_a_package_that_takes_its_own_modules_from_itself() -> None:
+    """``from lib.hooks import watch`` in lib/hooks/__init__.py: the package runs before them."""
+    sources = {
+        **LIBRARY,
+        "lib/hooks/__init__.py": "try:\n    from lib.hooks import watch\nexcept ImportError:\n    pass\n",
+        "lib/hooks/watch.py": USES,
+        "tests/test_hooks.py": "from lib.hooks import watch\n" + USES,
+    }
+    assert homes(sources) == dict.fromkeys(
+        ("lib/net.py", "lib/hooks/watch.py", "tests/test_hooks.py"), ("lib", IN_LIBRARY)
+    )

@@ -9,6 +9,19 @@ def on_host(x, gpu=-1):
     return chainer.cuda.to_cpu(x) if gpu >= 0 else x
 
 
+def held(x):
+    return x.array if isinstance(x, chainer.Variable) else x
+
+
+def without_first(function, *inputs):
+    kept = inputs[0].array.copy()
+    inputs[0].array = kept * 0.5
+    inputs[0].array[0] = 0
+    y = function(*inputs).array
+    inputs[0].array = kept
+    return y
+
+
 class Shrink(object):
     name = 'Shrink'
     call_for_each_param = True
@@ -109,5 +122,20 @@ ENDINGS = (
 """,
     """    total = sum(float(F.sum(model(xs[i:i + 8])).array) for i in range(0, 24, 8))
     said.append(round(total, 3))
+""",
+    # arrays of one element, and arrays of either kind
+    """    with chainer.using_config('train', False):
+        one = model(xs[:1]).array
+    order, best = np.array([3, 1, 2, 0]), one.argmax(axis=1) % 4
+    said += [order[best].ndim, int(order[best].sum()), len(order[:1][one[:, 0] > 0])]
+""",
+    """    for v in (model(xs[:4]), xs[:4]):
+        kept = held(v).copy()
+        kept[0] = 0
+        said += [float(kept.std()), len(held(v).repeat(2, axis=0)), float(held(v).sum())]
+""",
+    """    with chainer.using_config('train', False):
+        x = chainer.Variable(xs[:4].copy())
+        said += [float(without_first(model, x).sum()), float(F.sum(x).array)]
 """,
 )

@@ -1,5 +1,6 @@
 """Members of values that nobody knows, in the native style."""
 
+import numpy as np
 import pytest
 
 from tests.support.native_snippets import migrated, run
@@ -160,3 +161,28 @@ def test_the_host_copy_of_a_name_that_holds_what_a_variable_held():
     assert "return np.argmax(q.cpu().numpy())" in migrated(text).code
     other = "def f(model, x):\n    F.relu(x)\n    q = model.queue\n    if x:\n        q = x.data\n    return q.get()\n"
     assert "return q.get()" in migrated(other).code
+
+
+ARRAYS = """
+def held(x):
+    return x.array if isinstance(x, chainer.Variable) else x
+
+
+def parts(x):
+    kept = held(x).copy()
+    kept[0] = 5
+    return [kept, held(x).repeat(2, axis=1), held(x).std(axis=0)]
+
+
+def run(xs):
+    found = parts(F.relu(xs[0])) + parts(np.ones((2, 3), 'f')) + [xs[0]]
+    return [np.asarray(getattr(v, 'array', v)) for v in found]
+"""
+
+
+def test_methods_of_arrays_of_what_is_an_array_or_a_tensor():
+    """NumPy's meaning of ``copy``, ``repeat`` and ``std`` in both cases; the copy is one."""
+    theirs, ours, code = run(ARRAYS)
+    assert "compat.numpy_methods(held(x)).copy()" in code and "TODO" not in code, code
+    for expected, value in zip(theirs, ours, strict=True):
+        assert np.allclose(np.asarray(value), expected)

@@ -132,7 +132,9 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
             dtype = dtype_of(args[at]) if len(args) > at else "float64" if name != "full" else None
         return HostArray(rank_of_shape(keywords.get("shape", first)), dtype)
     if name in _LIKE:
-        return HostArray(first.rank, dtype or first.dtype) if isinstance(first, (HostArray, Tensor)) else UNKNOWN
+        if isinstance(first, (HostArray, Tensor)):
+            return HostArray(first.rank, dtype or first.dtype)
+        return HostArray(None, dtype) if name.endswith("_like") else UNKNOWN  # of whatever it is, NumPy makes an array
     if name in _CONVERT:
         if dtype is None and len(args) > 1:
             dtype = dtype_of(args[1])

@@ -24,7 +24,7 @@ from chainer2torch.compat.links.link_tree import (
 )
 from chainer2torch.compat.links.own_methods import clear_gradients, own_method
 from chainer2torch.compat.variable.parameters import parameter_is_initialized
-from chainer2torch.compat.variable.variables import move_variable, unchain, unchain_backward
+from chainer2torch.compat.variable.variables import move_variable, set_array, unchain, unchain_backward
 
 
 def array_of(x: Any) -> Any:
@@ -225,6 +225,14 @@ def set_update_enabled_of(x: Any, enabled: bool) -> None:
         x.enable_update()
     else:
         x.disable_update()
+
+
+def set_array_of(x: Any, array: Any) -> None:
+    """Has a tensor hold an array from now on (or sets the attribute ``array`` of another object)."""
+    if isinstance(x, torch.Tensor):
+        set_array(x, array)
+    else:
+        x.array = array
 
 
 def copy_of(x: Any, mode: str = "share") -> Any:

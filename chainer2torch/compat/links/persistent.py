@@ -41,7 +41,10 @@ def register_persistent(module: nn.Module, name: str) -> None:
 
 def _save_persistent(module: nn.Module, state_dict: dict[str, Any], prefix: str, local_metadata: Any) -> None:
     for name in module.__dict__["_chainer_persistent"]:
-        state_dict[prefix + name] = getattr(module, name)
+        value = getattr(module, name)
+        if isinstance(value, np.ndarray):
+            value = torch.from_numpy(value.copy())  # torch.load takes no array of NumPy
+        state_dict[prefix + name] = value.item() if isinstance(value, np.generic) else value
 
 
 def _load_persistent(
@@ -56,6 +59,7 @@ def _load_persistent(
 ) -> None:
     for name in module.__dict__["_chainer_persistent"]:
         if prefix + name in state_dict:
-            setattr(module, name, state_dict.pop(prefix + name))
+            value, held = state_dict.pop(prefix + name), getattr(module, name)
+            setattr(module, name, value.numpy() if isinstance(held, np.ndarray) and torch.is_tensor(value) else value)
         elif strict:
             missing_keys.append(prefix + name)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
 
@@ -45,6 +46,8 @@ class _Walk:
             and node.func.attr == "setup"
             and len(node.args) == 1
         }
+
+        self._objects = _called_in(function) | set(self._models.values())
 
     def take(self, statement: ast.stmt) -> None:
         """Finds old graphs that a statement sends backward, and takes it into account for what follows."""
@@ -110,13 +113,20 @@ class _Walk:
         return [o for o, updated in self._updates if updated in (None, model) or not known]
 
     def _assign(self, statement: ast.Assign | ast.AugAssign) -> None:
-        graph = dict(self._graph_of(statement.value))
+        graph = dict(self._graph_of(statement.value)) if self._may_hold_graph(statement) else {}
         for name in _bound(statement):
             before = self._graphs.get(name, {}) if isinstance(statement, ast.AugAssign) else {}
             made = _oldest([before, graph])
             self._graphs.pop(name, None)  # in the order in which they were made
             if made:
                 self._graphs[name] = made
+
+    def _may_hold_graph(self, statement: ast.Assign | ast.AugAssign) -> bool:
+        """Whether what is assigned may be computed: no model, optimizer, number or array of the host is."""
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if all(isinstance(t, ast.Name) and t.id in self._objects for t in targets):
+            return False
+        return any(map(may_hold_graph, options(self._analysis.kind(statement.value))))
 
     def _graph_of(self, value: ast.expr) -> Graph:
         """The models that the graph of a value goes through: of the calls in it, and of the names in it."""
@@ -181,6 +191,12 @@ def _bound_in(function: ast.AST) -> frozenset[str]:
         for node in ast.walk(function)
         if isinstance(node, ast.arg) or isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     )
+
+
+def _called_in(function: ast.AST) -> set[str]:
+    """The names that are called as they are: functions and models."""
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return {call.func.id for call in calls if isinstance(call.func, ast.Name)}
 
 
 def _oldest(graphs: list[Graph]) -> Graph:

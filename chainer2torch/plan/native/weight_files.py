@@ -17,10 +17,12 @@ from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
+from chainer2torch.plan.native.places import function_of
 from chainer2torch.plan.project_rules import has_short_optimizers, reads_its_archives
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
+_SAVE_MANAGER = "torch.save(native.manager_state(obj), file)"
 _LOAD = "obj.load_state_dict(torch.load(file, map_location='cpu'))"
 _LOAD_SOME = "obj.load_state_dict(torch.load(file, map_location='cpu'), strict=strict)"
 _LOAD_PART = "obj.load_state_dict(native.state_part(file, path))"
@@ -28,7 +30,9 @@ _SAVE_OWN = "native.save_object(file, obj)"
 _LOAD_OWN = "native.load_object(file, obj)"
 _LOAD_EXCEPT = "native.load_except(file, obj, ignore_names)"
 _FILE = ("file", "filename")  # what the functions call the first parameter
-_STATES = ("chainer.Optimizer", "chainer.training.Trainer")
+_TRAINER = "chainer.training.Trainer"
+_UPDATER = "chainer.training.updaters.Updater"
+_STATES = ("chainer.Optimizer", _TRAINER)
 _PARTS = ("chainer.dataset.Iterator", "chainer.training.Extension", "chainer.training.Updater")
 _SEEN = frozenset({"builtins", "chainer", "chainermn", "object"})  # libraries whose classes the rules know
 _ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "ignore_names"})
@@ -37,7 +41,9 @@ _ONLY = frozenset({"file", "filename", "obj", "compression", "strict", "path", "
 def run(context: Context) -> Decisions:
     """The decisions for all files of weights of a file."""
     decisions = Decisions(context)
-    if is_native(context):
+    if context.choices.style != "native":
+        _mark_trainers(context, decisions)
+    elif is_native(context):
         objects = native_objects(context)
         for call in context.source.of(ast.Call):
             name = context.reference(call.func)
@@ -45,6 +51,19 @@ def run(context: Context) -> Decisions:
                 _file(context, decisions, objects, call, name)
         _values(context, decisions, objects)
     return decisions
+
+
+def _mark_trainers(context: Context, decisions: Decisions) -> None:
+    """``save_npz(path, trainer)`` in the other style: what is trained with is saved in Chainer's layout, no trainer."""
+    for call in context.source.of(ast.Call):
+        name = context.reference(call.func) or ""
+        if name not in SAVED or ".save_" not in name or context.kind(call.func) != Ref(name) or len(call.args) < 2:
+            continue
+        if any(
+            _derives(context, k, base) for k in options(context.kind(call.args[1])) for base in (_TRAINER, _UPDATER)
+        ):
+            message = "it has no state in Chainer's layout: use torch.save(trainer.state_dict(), file)"
+            decisions.mark(call.func, context.rules.rows[name], name, "manual", message)
 
 
 def _values(context: Context, decisions: Decisions, objects: Objects) -> None:
@@ -121,15 +140,19 @@ def _setting_in(cls: ast.ClassDef) -> ast.Assign | None:
 
 
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
-    bound = _arguments(context, objects, call, name)
+    bound, row = _arguments(context, objects, call, name), context.rules.rows[name]
     if bound is None:
+        if len(call.args) > 1 and any(_derives(context, k, _UPDATER) for k in options(context.kind(call.args[1]))):
+            message = "an updater has no file of its own: save and load the trainer"
+            decisions.mark(call.func, row, name, "manual", message)
         return
-    row = context.rules.rows[name]
     path = next(bound.given[n] for n in _FILE if n in bound.given)
     operands = {"obj": context.operand(bound.given["obj"]), "file": context.operand(path)}
     others = ("strict", "path", "ignore_names")
     operands |= {key: context.operand(bound.given[key]) for key in others if key in bound.given}
     template = _template(context, name, bound)
+    if template == _SAVE and _is_saved_by_extension(context, objects, bound.given["obj"]):
+        template = _SAVE_MANAGER
     if template == _LOAD and _is_tried(context, call) and not objects.of(context.kind(bound.given["obj"])):
         template, operands["ignore_names"] = _LOAD_EXCEPT, Operand(code="()")
     decisions.replace(call, template, operands)
@@ -154,6 +177,20 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
     if _may_say_itself(context, given["obj"]) and given.keys() & {"strict", "path", "ignore_names"}:
         return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
+
+
+def _derives(context: Context, kind: Kind, base: str) -> bool:
+    return isinstance(kind, Inst) and context.analysis.derives(kind.cls, base)
+
+
+def _is_saved_by_extension(context: Context, objects: Objects, obj: ast.expr) -> bool:
+    """Whether a trainer is saved elsewhere than where it was made: extensions may not ask a manager for its models."""
+    trainers = [k for k in options(context.kind(obj)) if isinstance(k, Inst) and _derives(context, k, _TRAINER)]
+    if not trainers:
+        return context.kind(obj) == UNKNOWN and ast.unparse(obj).rpartition(".")[2].lower().endswith("trainer")
+    makers = [objects.analysis.makers.get(kind.site) for kind in trainers]
+    scope, known = function_of(context, obj), context.source.parents
+    return not all(m is not None and m in known and function_of(context, m) is scope for m in makers)
 
 
 def _is_tried(context: Context, call: ast.Call) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
+    Dct,
     Func,
     HostArray,
     Inst,
@@ -65,6 +66,10 @@ _DEPTH = 3  # how many names and calls are followed
 def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """Arrays on the host that a function or link gets, as tensors."""
     layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
+    for argument in (k.value for k in call.keywords if k.arg is None):
+        named = context.analysis.kind(argument)
+        if isinstance(named, Dct) and any(own != entering(own, layer) for own in options(named.element)):
+            wrap(context, decisions, argument, "{name: compat.from_host(item) for name, item in value.items()}")
     for argument in _tensor_arguments(context, call, callee):
         kind = context.analysis.kind(argument)
         items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
@@ -141,7 +146,7 @@ def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[as
     row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
     stars: list[ast.expr] = [a for a in call.args if isinstance(a, ast.Starred)]
     if row is None or row.signature is None or stars:
-        return stars or arguments
+        return stars or [a for a in arguments if a not in [k.value for k in call.keywords if k.arg is None]]
     try:
         bound = row.signature.bind(call.args, call.keywords)
     except BindError:

@@ -77,6 +77,8 @@ _OF_HOST_OBJECTS = frozenset(
         "writerows",
     }
 )
+_OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+_OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
@@ -96,7 +98,7 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
     elif _is_shape(context, node):
         wrap(context, decisions, node, "tuple(value)")
     elif _is_held_by_anything(context, node):
-        wrap(context, decisions, node, "compat.to_host(value)")
+        wrap(context, decisions, node, host_array_of(context, node))
     else:
         kinds = _items(context.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
@@ -186,6 +188,22 @@ def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
         and context.analysis.kind(node.value) == UNKNOWN
         and context.analysis.kind(node) == UNKNOWN
     )
+
+
+def host_array_of(context: Context, node: ast.expr) -> str:
+    """The template that makes a host array of ``x.data`` where nobody knows ``x``.
+
+    What is called like the parameter of a layer, or like a loss, is a tensor: of anything else PyTorch's method raises.
+    """
+    held = next((n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr in ("array", "data")), None)
+    owner = held.value if held is not None else None
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    of_layer = isinstance(owner, ast.Attribute) and owner.attr in _OF_LAYERS
+    if context.choices.style == "native" and (of_layer or _OF_NETWORKS.fullmatch(name)):
+        return "value.cpu().numpy()"
+    return "compat.to_host(value)"
 
 
 def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:

@@ -12,8 +12,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts.calls import emit_call
-from chainer2torch.plan.parts.host_arrays import runs_backwards
-from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
+from chainer2torch.plan.parts.host_arrays import comes_from_host, runs_backwards
+from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host, wrap
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
 
@@ -28,6 +28,8 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         return
     kinds = options(context.analysis.kind(node.value))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(k, HostArray) for k in kinds) or kinds == (UNKNOWN,) and comes_from_host(context, node.value):
+        _tensors_of_one(context, decisions, node, parts)
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
     if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
         _backward_arrays(context, decisions, parts)
@@ -70,6 +72,25 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def _tensors_of_one(context: Context, decisions: Decisions, node: ast.Subscript, parts: Sequence[ast.expr]) -> None:
+    """``names[pred]`` of an array of the host: NumPy takes a tensor of one element for a number, a mask of one for 0
+    or 1, and the axis is lost.
+    """
+    for part in parts:
+        kinds = options(context.analysis.kind(part))
+        is_mask = isinstance(part, ast.Compare) and _may_be_tensor(context, part.left)
+        if (any(isinstance(k, Tensor) and k.rank != 0 for k in kinds) or is_mask) and (
+            to_host(context, decisions, part) or wrap(context, decisions, part, "compat.to_host(value)")
+        ):
+            decisions.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
+
+
+def _may_be_tensor(context: Context, node: ast.expr) -> bool:
+    """Whether a value in a method of a link is unknown, or a tensor for all that is known."""
+    kinds = options(context.analysis.kind(node))
+    return any(isinstance(k, Tensor) or k == UNKNOWN and _in_a_link(context, node) for k in kinds)
 
 
 def _backward_arrays(context: Context, decisions: Decisions, parts: Sequence[ast.expr]) -> None:

@@ -12,10 +12,11 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.hard_cases import HARD_CASES
 from chainer2torch.plan.match import Question, choose
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, of_unknown
-from chainer2torch.plan.parts.receivers import attribute_of_array, unknown_receiver
+from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -31,6 +32,8 @@ _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 
 def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Decides on ``receiver.name``."""
+    if node.attr in ("backward", "grad") and handed_over(context, decisions, node):
+        return
     kinds = _of_modules(receiver_kinds(context, node))
     rows = [row_of_kind(context, k, node.attr) for k in kinds]
     found = [r for r in rows if r is not None]
@@ -67,7 +70,13 @@ def _of_several_kinds(
         decisions.mark(node, row, row.name, row.state)
     elif context.choices.style == "native" and all(_stays(context, r, node) for r in found):
         decisions.mark(node, row, row.name, "exact" if row.state == "exact" else "review")
-    elif not _at_run_time(context, decisions, node) and (row.cases or row.state == "manual"):
+    elif (
+        method_of_several(context, decisions, node)
+        or cast_of_several(context, decisions, node, kinds)
+        or _at_run_time(context, decisions, node)
+    ):
+        return
+    elif row.cases or row.state == "manual":
         decisions.mark(node, row, row.name, "review", _AMBIGUOUS)
 
 

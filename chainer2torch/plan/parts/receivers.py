@@ -19,6 +19,7 @@ from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.receivers import among_tensors, seen_before
+from chainer2torch.plan.questions.rows import PARAMETERS
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
 # unknown kind is most likely one of Chainer's.
@@ -93,13 +94,22 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     known = not _nobody_knows(context, context.analysis.kind(node.value))
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.imports_chainer:
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer:
         return
     parent = context.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node
     if node.attr == "array" and (called or is_of_another_library(context.analysis, context.source, node.value)):
         return  # a function of that name in some module (Chainer's is an attribute), or another object's
     row = context.rules.rows.get(f"?.{node.attr}")
+    if row is not None and row.set is not None and isinstance(node.ctx, ast.Store):
+        looked_up = isinstance(node.value, ast.Attribute) and node.value.attr in PARAMETERS and context.imports_chainer
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and not looked_up:
+            operands = {"self": context.operand(node.value), "value": context.operand(parent.value)}
+            decisions.edit(parent, ReplaceStatement(context.source.start(parent), row.set, operands))
+            decisions.mark(node, row, row.name, row.state, row.note)
+            return
+        if looked_up:  # with the parameter, by its name
+            return
     if row is not None and isinstance(node.ctx, ast.Load):
         if row.attribute:
             template = of_unknown(context, node, row.cases[0].torch)
@@ -164,18 +174,60 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
             decisions.replace(call, "value.cpu().numpy()", {"value": context.operand(node.value)})
             decisions.mark(node, None, f"?.{node.attr}", "exact", "", "C2T390")
             return
-        room = "native" if context.choices.style == "native" else "compat"
-        decisions.wrap(node.value, f"{room}.numpy_methods(value)")
-        decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+        _with_methods(context, decisions, node)
+
+
+def method_of_several(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """``x.copy()`` where x is an array of NumPy or a tensor, or may be: NumPy's meaning, decided at run time.
+
+    A Variable has none of these methods, so that a tensor stands for what was an array of CuPy or NumPy.
+    """
+    call = context.source.parents.get(node)
+    kinds = options(context.analysis.kind(node.value))
+    if (
+        node.attr not in _OTHER_MEANING | _OF_ARRAYS
+        or not (isinstance(call, ast.Call) and call.func is node)
+        or node.attr in ("max", "min")
+        and not (call.args or call.keywords)  # the same in both
+        or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
+        or not any(isinstance(k, Tensor) for k in kinds)
+        or _OF_LISTS & {k.arg for k in call.keywords}
+    ):
+        return False
+    _with_methods(context, decisions, node)
+    return True
+
+
+def _with_methods(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    room = "native" if context.choices.style == "native" else "compat"
+    decisions.wrap(node.value, f"{room}.numpy_methods(value)")
+    decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def cast_of_several(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """``x.astype(dtype)`` where x is an array of NumPy for one caller and a tensor for another."""
+    call = context.source.parents.get(node)
+    if (
+        node.attr != "astype"
+        or not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer)
+        or not all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+    ):
+        return False
+    emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+    return True
 
 
 def is_held_array(context: Context, node: ast.expr) -> bool:
     """Whether a value of unknown kind may be what a Variable holds: ``x.array``, or a function that returns that."""
     if isinstance(node, ast.Attribute):
         return node.attr in ("array", "data", "grad")
+    if isinstance(node, ast.IfExp):
+        return is_held_array(context, node.body) or is_held_array(context, node.orelse)
     callee = context.analysis.kind(node.func) if isinstance(node, ast.Call) else None
     return isinstance(callee, Func) and any(
-        isinstance(n, ast.Return) and isinstance(n.value, ast.Attribute) and is_held_array(context, n.value)
+        isinstance(n, ast.Return)
+        and isinstance(n.value, (ast.Attribute, ast.IfExp))
+        and is_held_array(context, n.value)
         for n in nodes_of(callee.info.node)
     )
 

@@ -41,6 +41,7 @@ from chainer2torch.plan.parts.host_arrays import (
 )
 from chainer2torch.plan.parts.host_values import (
     as_text,
+    host_array_of,
     is_host_method,
     is_torch_dtype,
     takes_host_arrays,
@@ -251,7 +252,7 @@ def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         and not context.migrated
         and context.analysis.kind(node) == UNKNOWN
         and is_held_array(context, node)
-        and wrap(context, decisions, node, "compat.to_host(value)")
+        and wrap(context, decisions, node, host_array_of(context, node))
     )
 
 

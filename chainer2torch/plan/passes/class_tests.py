@@ -8,6 +8,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.sequentials import sequential_classes
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
 from chainer2torch.plan.questions.variable_tests import harmless, wraps
 from chainer2torch.rules.table import Row
@@ -45,7 +46,11 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         if context.choices.style == "native" and (whole := _fetching(context, test)) is not None:
             _fetched(context, decisions, node, test, whole)
             return
-        decisions.replace(node, "compat.CudaArray", {})
+        if context.choices.style == "native" and node is test.args[1] and isinstance(test.args[0], ast.Name):
+            text = "isinstance(x, torch.Tensor) and x.is_cuda"
+            decisions.replace(test, text, {"x": context.operand(test.args[0])})
+        else:
+            decisions.replace(node, "compat.CudaArray", {})
         decisions.use(node)
         if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
             decisions.mark(node.value, context.rules.rows[_CUPY], _CUPY, "exact")
@@ -61,7 +66,7 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         return
     made = list(torch_classes(row)) if name.startswith("chainer.links.") else []
     if name == "chainer.ChainList":
-        made = ["compat.Sequential"] if _mentioned(context, "Sequential") else []
+        made = list(sequential_classes(context)) if _mentioned(context, "Sequential") else []
         made += [
             str(other.value)
             for other in context.rules.rows.values()
@@ -70,6 +75,8 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     if name == "chainer.FunctionNode" and context.choices.style == "native" and _has_function_objects(context):
         made = ["native.FunctionObject"]
     state, note, new, quiet = row.state, "", row.value, False
+    if name == "chainer.ChainList" and context.choices.style == "native":
+        new = "torch.nn.ModuleList"  # the base of the helper, too
     if name == "chainer.Chain":
         new = "compat.AnyChain"
         if context.analysis.once(_bare_links):

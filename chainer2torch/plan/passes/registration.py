@@ -17,6 +17,7 @@ from chainer2torch.plan.questions.init_scopes import keeps_no_links
 from chainer2torch.plan.questions.registered import may_be_registered
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
+_STANDS_IN = "stands in for a layer in a test: PyTorch takes nothing but a module under the name of one"
 _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor saved, as in Chainer"
 _CODE = "C2T203"
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
@@ -102,6 +103,10 @@ def _attribute(
         return
     if _in_init_scope(context, node):
         return
+    if _is_mock(context, node.value):
+        if may_be_registered(context, target):
+            _leave_out(context, decisions, node, target, _STANDS_IN, "object.__setattr__")
+        return
     row, symbol = context.rules.rows.get("chainer.Chain"), ast.unparse(target)
     method = context.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
@@ -129,12 +134,23 @@ def _attribute(
         _leave_out(context, decisions, node, target, _NOT_TRAINED)
 
 
+def _is_mock(context: Context, value: ast.expr) -> bool:
+    """Whether a value is made by Python's unittest.mock, or by the package that it came from."""
+    callee = context.analysis.kind(value.func) if isinstance(value, ast.Call) else None
+    return isinstance(callee, Ref) and callee.name.startswith(("mock.", "unittest.mock."))
+
+
 def _leave_out(
-    context: Context, decisions: Decisions, node: ast.Assign | ast.AnnAssign, target: ast.Attribute, message: str
+    context: Context,
+    decisions: Decisions,
+    node: ast.Assign | ast.AnnAssign,
+    target: ast.Attribute,
+    message: str,
+    setter: str = "",
 ) -> None:
     assert node.value is not None
     plain = context.choices.style == "native" and not may_be_registered(context, target)
-    setter = "object.__setattr__" if plain else "compat.set_unregistered"
+    setter = setter or ("object.__setattr__" if plain else "compat.set_unregistered")
     decisions.edit(
         node,
         ReplaceStatement(

@@ -35,7 +35,7 @@ from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
 from chainer2torch.plan.questions.linear_rows import gets_rows
-from chainer2torch.plan.questions.sequentials import follows_linear, is_made_here
+from chainer2torch.plan.questions.sequentials import asks_for_more, follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
 
 
@@ -103,6 +103,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         summed=lambda: is_summed(context, call),
         fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),
+        plain_sequences=lambda: not context.analysis.once(asks_for_more),
         defined=lambda: reading.row.name.rpartition(".")[2] in context.analysis.once(_methods),
     )
     if (found := _of_tensors(context, question)) is not None:

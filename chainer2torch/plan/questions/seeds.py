@@ -8,6 +8,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _GRADIENTS = frozenset({"grad", "grad_var"})
+_CLEARING = frozenset({"cleargrad", "cleargrads", "zero_grads", "zerograd", "zerograds"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -51,4 +52,52 @@ def begun_by(context: Context, call: ast.Call) -> list[ast.Assign]:
     return [statement for statement in seeds(context, call) if not any(line > statement.lineno for line in before)]
 
 
-__all__ = ["begun_by", "seeds"]
+def start_of(context: Context, call: ast.Call) -> ast.Assign | None:
+    """The one statement ``y.grad = g`` that a call ``y.backward()`` begins with, in plain sight: ``y.backward(g)``.
+
+    Both stand in one block, nothing but gradients is cleared between them, and nobody asks for ``y.grad``.
+    """
+    statement, owner = context.source.parents.get(call), getattr(call.func, "value", None)
+    given = begun_by(context, call) if isinstance(owner, ast.Name) else []
+    if len(given) != 1 or not isinstance(owner, ast.Name) or not isinstance(statement, ast.Expr):
+        return None
+    start, scope = given[0], context.source.enclosing(call, *_FUNCTIONS) or context.source.tree
+    if not isinstance(start.targets[0], ast.Attribute) or start.targets[0].attr != "grad":
+        return None
+    block = _block_of(context, start)
+    between = block[block.index(start) + 1 : block.index(statement)] if statement in block else None
+    if between is None or call.args or call.keywords or not all(map(_clears, between)):
+        return None
+    asked = any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and node.attr in _GRADIENTS
+        and ast.unparse(node.value) == owner.id
+        for node in nodes_of(scope)
+    )
+    return None if asked else start
+
+
+def started_by(context: Context, start: ast.Assign) -> ast.Call | None:
+    """The call ``y.backward()`` that takes the gradient of a statement ``y.grad = g``: see ``start_of``."""
+    for statement in _block_of(context, start):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+            if start_of(context, call) is start:
+                return call
+    return None
+
+
+def _block_of(context: Context, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements among which one stands."""
+    parent = context.source.parents.get(statement)
+    fields = [value for _, value in ast.iter_fields(parent)] if parent is not None else []
+    return next((value for value in fields if isinstance(value, list) and statement in value), [])
+
+
+def _clears(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _CLEARING
+
+
+__all__ = ["begun_by", "seeds", "start_of", "started_by"]

@@ -6,7 +6,7 @@ import ast
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.context import Context
 
 SEQUENTIAL = "chainer.Sequential"
@@ -39,11 +39,33 @@ def is_plain_sequential(context: Context, call: ast.AST) -> bool:
         context.choices.style == "native"
         and isinstance(call, ast.Call)
         and context.reference(call.func) == SEQUENTIAL
-        and not call.keywords
-        and bool(call.args)
-        and not any(isinstance(a, ast.Starred) for a in call.args)
-        and not context.analysis.once(_asks_for_more)
+        and _is_plain(call)
+        and not context.analysis.once(asks_for_more)
     )
+
+
+def sequential_classes(context: Context) -> tuple[str, ...]:
+    """The classes that the project's calls of `chainer.Sequential` make."""
+    analysis = context.analysis
+    if context.choices.style != "native" or analysis.once(asks_for_more):
+        return ("compat.Sequential",)
+    plain = analysis.once(_all_are_plain)
+    return ("torch.nn.Sequential",) if plain else ("torch.nn.Sequential", "compat.Sequential")
+
+
+def _all_are_plain(analysis: Analysis) -> bool:
+    """Whether each place that names `chainer.Sequential` is a call that makes an nn.Sequential."""
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            if analysis.kind(node) == Ref(SEQUENTIAL):
+                call = module.source.parents.get(node)
+                if not isinstance(call, ast.Call) or call.func is not node or not _is_plain(call):
+                    return False
+    return True
+
+
+def _is_plain(call: ast.Call) -> bool:
+    return not call.keywords and bool(call.args) and not any(isinstance(a, ast.Starred) for a in call.args)
 
 
 def outermost(context: Context, call: ast.Call) -> ast.Call:
@@ -79,7 +101,7 @@ def is_made_here(context: Context, call: ast.Call) -> bool:
         and (context.reference(made.func) or "").startswith("chainer.links.")
         and not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(made))
         and all(_is_pure(context, part) for part in [*made.args, *(k.value for k in made.keywords)])
-        and not context.analysis.once(_asks_for_more)
+        and not context.analysis.once(asks_for_more)
     )
 
 
@@ -89,7 +111,7 @@ def _is_pure(context: Context, node: ast.expr) -> bool:
     return all((context.reference(c.func) or "").startswith("chainer.initializers.") for c in calls)
 
 
-def _asks_for_more(analysis: Analysis) -> bool:
+def asks_for_more(analysis: Analysis) -> bool:
     """Whether the project calls a method that nn.Sequential does not have, or has otherwise, of some Sequential."""
     return any(
         node.attr in _OF_CHAINER

@@ -351,3 +351,35 @@ def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
 
 
 TWICE = "optimizer.update(self.net, *self.converter(self.get_iterator('main').next(), -1))"
+
+
+SAVES = {
+    "a class": "class Save(training.Extension):\n        trigger = (1, 'epoch')\n\n"
+    "        def __call__(self, trainer):\n            {save}\n    trainer.extend(Save())",
+    "a lambda": "trainer.extend(lambda trainer: {save}, name='s', trigger=(1, 'epoch'))",
+    "a function": "def save(trainer):\n        {save}\n    trainer.extend(save, trigger=(2, 'iteration'))",
+    "a decorated function, unknown": UNKNOWN + "\n    @training.make_extension(trigger=(1, 'epoch'))\n"
+    "    def save(trainer):\n        {save}\n    trainer.extend(save)",
+}
+
+
+@pytest.mark.parametrize("name", SAVES)
+@pytest.mark.parametrize("trainer", ["ppe", "ignite"])
+def test_an_extension_saves_its_trainer(name, trainer, tmp_path):
+    """pytorch-pfn-extras hands models to those extensions only that say that they need them."""
+    more = SAVES[name].format(save="chainer.serializers.save_npz(out + '/saved', trainer)")
+    theirs, ours, code = both(PROGRAM.format(**{**USUAL, "more": more}), head=HEAD, trainer=trainer)
+    assert "torch.save(compat.manager_state(trainer), out + '/saved')" in code, code
+    compare(theirs, ours, code, tmp_path)
+    assert [*tmp_path.rglob("saved")], code
+
+
+def test_an_updater_has_no_file_of_its_own():
+    source = HEAD + PROGRAM.format(**{**USUAL, "more": "chainer.serializers.save_npz(out, updater)"})
+    for text, style in (
+        (source, "native"),
+        (source, "faithful"),
+        (source.replace("updater)\n", "trainer)\n"), "faithful"),
+    ):
+        sites = [s for s in migrate_source(text, options=Options(style=style)).sites if "save_npz" in s.symbol]
+        assert [site.state for site in sites] == ["manual"] and "trainer" in sites[0].message
