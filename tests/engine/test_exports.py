@@ -92,6 +92,6 @@ def test_an_import_goes_with_the_uses_in_its_own_scope():
 def test_what_is_left_counts_no_variable_of_the_same_name():
     result = migrate_source(
         "from chainer import cuda\ndef f(cuda):\n    return cuda.name\n"
-        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'y = x', 'k')\n"
+        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'while (x) y++', 'k')\n"
     )
     assert result.left == 1
