@@ -51,14 +51,13 @@ def filled(layer: _Model, **values: Any) -> _Model:
     Source: ``initialW`` of chainer.links.EmbedID, ``initial_gamma`` of chainer.links.BatchNormalization.
     """
     for name, value in values.items():
-        given: Any = getattr(layer, name)
-        if value is None or given is None or name in layer._non_persistent_buffers_set:  # ones in place of a gamma
-            continue
-        if not callable(value):
+        # a normalization without a gamma has ones there, which nothing fills
+        given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
+        if callable(value) and given is not None:
+            given.data = given.data.to(getattr(value, "dtype", None) or given.dtype)  # where: dtype
+            value(given)
+        elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))
-            continue
-        given.data = given.data.to(torch_dtype(getattr(value, "dtype", None) or given.dtype))  # where: dtype
-        value(given)
     return layer
 
 

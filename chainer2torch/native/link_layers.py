@@ -29,13 +29,14 @@ class Convolution2D(nn.LazyConv2d):
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
-        *,
-        dilate: Any = 1,
-        groups: int = 1,
+        dilate: Any = 1,  # where: dilate
+        groups: int = 1,  # where: groups
     ) -> None:
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
-        options = {"stride": stride, "padding": pad, "dilation": dilate, "groups": groups, "bias": not nobias}
+        options: dict[str, Any] = {"stride": stride, "padding": pad, "bias": not nobias}
+        options["dilation"] = dilate  # where: dilate
+        options["groups"] = groups  # where: groups
         if in_channels is None:
             super().__init__(out_channels, ksize, **options)
             self._initialize_hook.remove()  # what a class below is called with is not what arrives here
@@ -100,13 +101,14 @@ class Deconvolution2D(nn.LazyConvTranspose2d):
         outsize: Any = None,
         initialW: Any = None,
         initial_bias: Any = None,
-        *,
-        dilate: Any = 1,
-        groups: int = 1,
+        dilate: Any = 1,  # where: dilate
+        groups: int = 1,  # where: groups
     ) -> None:
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
-        options = {"stride": stride, "padding": pad, "dilation": dilate, "groups": groups, "bias": not nobias}
+        options: dict[str, Any] = {"stride": stride, "padding": pad, "bias": not nobias}
+        options["dilation"] = dilate  # where: dilate
+        options["groups"] = groups  # where: groups
         if in_channels is None:
             super().__init__(out_channels, ksize, **options)
             self._initialize_hook.remove()  # what a class below is called with is not what arrives here

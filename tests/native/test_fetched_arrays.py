@@ -37,13 +37,28 @@ def test_an_array_is_one_of_numpys_behind_it(test, body):
     ],
 )
 def test_what_does_more_asks_for_the_gpu(test, body):
-    assert "isinstance(x, compat.CudaArray)" in migrated(PROGRAM.format(test=test, body=body)).code
+    code = migrated(PROGRAM.format(test=test, body=body)).code
+    on_gpu = "isinstance(x, torch.Tensor) and x.is_cuda"
+    assert f"if {test.replace('isinstance(x, cuda.ndarray)', f'({on_gpu})' if ' and ' in test else on_gpu)}:" in code
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("not isinstance(x, cuda.ndarray)", "not (isinstance(x, torch.Tensor) and x.is_cuda)"),
+        ("isinstance(x, cuda.ndarray) == True", "(isinstance(x, torch.Tensor) and x.is_cuda) == True"),
+        ("isinstance(x, (int, cuda.ndarray))", "isinstance(x, (int, compat.CudaArray))"),
+        ("isinstance(f(x), cuda.ndarray)", "isinstance(f(x), compat.CudaArray)"),
+    ],
+)
+def test_the_question_in_other_expressions(test, text):
+    assert f"if {text}:" in migrated(PROGRAM.format(test=test, body="y = 1")).code
 
 
 def test_a_variable_goes_on_as_it_is():
     program = PROGRAM.format(test="isinstance(x, cuda.ndarray)", body="x = cuda.to_cpu(x)")
     program = program.replace("fetched(3)", "1").replace("fetched(xs[0])", "fetched(chainer.Variable(xs[0]))")
-    assert "compat.CudaArray" in migrated(program).code
+    assert "x.is_cuda" in migrated(program).code
 
 
 def test_cupys_own_name_of_the_class():

@@ -27,9 +27,9 @@ LONGER = {
     "LSTM": (120, 15),
     "StatelessLSTM": (110, 15),
     **dict.fromkeys(("GRUGates", "StatelessGRU", "StatefulGRU", "GRU"), (82, 9)),
-    "Convolution2D": (67, 8),  # its first values, those of a lazy one as well, which looks for itself
-    "Deconvolution2D": (67, 8),
-    "DilatedConvolution2D": (81, 9),
+    "Convolution2D": (71, 9),  # its first values, those of a lazy one as well, which looks for itself
+    "Deconvolution2D": (73, 9),
+    "DilatedConvolution2D": (85, 10),
     "LinearLink": (62, 8),
     "ChainerLayer": (55, 5),
     "Inception": (60, 5),
@@ -62,23 +62,23 @@ LONGER = {
     "LateAdamW": (160, 16),
     "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
     "Updater": (135, 8),  # a converter, the device that its batches go to, how a loader is read, what is saved of it
-    "BatchUpdater": (53, 5),  # devices by number, by name and by None: most programs say one of them
-    "StandardBatchUpdater": (106, 10),
-    "StandardUpdater": (189, 13),
+    "BatchUpdater": (56, 5),  # devices by number, by name and by None: most programs say one of them
+    "StandardBatchUpdater": (109, 10),
+    "StandardUpdater": (191, 13),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 15),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
-    "ModelCopies": (95, 11),
-    "ParallelBatchUpdater": (172, 16),
-    "ParallelUpdater": (259, 19),
-    "MultiprocessParallelUpdater": (256, 19),
+    "ModelCopies": (96, 11),
+    "ParallelBatchUpdater": (176, 16),
+    "ParallelUpdater": (262, 19),
+    "MultiprocessParallelUpdater": (258, 19),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
-    **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (215, 14)),
-    **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (195, 12)),
+    **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (217, 15)),
+    **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (197, 13)),
     "GoogLeNet": (260, 15),
     "MultiprocessIterator": (103, 2),
 }
@@ -87,11 +87,14 @@ INTERFACES = {
     "ChainerLayer": 34,
     "ArrayModule": 67,  # NumPy's functions on tensors: what gives views or writes has lines of its own
     "Communicator": 60,
+    "Convolution2D": 29,
+    "Deconvolution2D": 30,
     "check_backward": 52,  # one recipe, from the direction that is drawn to the comparison
     "LateOptimizer": 62,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,
+    "BatchUpdater": 31,
     "UpdateRule": 30,
     "GoogLeNet": 50,
     "VGGLayers": 36,

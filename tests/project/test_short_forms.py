@@ -58,3 +58,11 @@ def test_templates_mean_the_short_form():
     code = migrated(source).code
     assert "compat.array_module(x)" in code and "faithful" not in code
     assert "_Ufunc" not in build(["array_module"], style="native", said=["array_module"])
+
+
+@pytest.mark.parametrize(("said", "rows"), [(set(), 3), ({"groups"}, 12), ({"dilate", "groups"}, 13)])
+def test_a_convolution_has_the_arguments_that_a_project_names(said, rows):
+    text = build(["Convolution2D"], style="native", said={"stride", *said})
+    header = text[text.index("def __init__", text.index("class Convolution2D")) :].partition("if ksize")[0]
+    assert len(header.rstrip().splitlines()) == rows
+    assert {name for name in ("dilate", "groups") if name in text} == said

@@ -189,13 +189,27 @@ def conversion_of(context: Context, converter: ast.expr, device: ast.expr | None
     """How the batches of an updater or evaluator are converted; None: that is not known."""
     if not is_path(converter) or device is not None and not _is_simple(device):
         return None
-    kinds = options(context.kind(converter))
-    stars = {_stars(k.info) if isinstance(k, Func) else None for k in kinds}
-    if not all(isinstance(k, Func) or k == UNKNOWN or k in _DEFAULT for k in kinds):
+    kinds = [k for k in options(context.kind(converter)) if k != UNKNOWN and k not in _DEFAULT]
+    found = [_called(context.analysis, kind) for kind in kinds]
+    known = [function for function in found if function is not None]
+    if len(known) < len(found):
         return None
-    moves = any(_holds_arrays(k.info.returns if isinstance(k, Func) else None) for k in kinds)
+    alone = len(kinds) == len(options(context.kind(converter)))
+    stars = {_stars(function) for function in known} | ({None} if not alone else set())
+    moves = not alone or any(_holds_arrays(function.returns) for function in known)
     text = "None" if device is None else ast.unparse(device)
     return Conversion(ast.unparse(converter), text, stars.pop() if len(stars) == 1 else None, moves)
+
+
+def _called(analysis: Analysis, kind: Kind) -> FuncInfo | None:
+    """The function of the program's own that a call of a value runs: itself, or ``__call__`` of its class."""
+    if isinstance(kind, Func):
+        return kind.info
+    owners = analysis.mro(kind.cls) if isinstance(kind, Inst) and not analysis.is_link(kind) else []
+    own = (
+        owner.methods["__call__"] for owner in owners if isinstance(owner, ClassInfo) and "__call__" in owner.methods
+    )
+    return next(own, None)
 
 
 def _is_simple(node: ast.expr) -> bool:

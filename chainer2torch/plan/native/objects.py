@@ -31,6 +31,7 @@ Key: TypeAlias = int | tuple[str, int]
 """A construction site; for objects whose site is not known the name of their concern, and the number of the file."""
 _UNKNOWN_SITE = "made at a place that is not known"
 _UPDATER = "chainer.training.updaters.Updater"
+_UPDATERS = "updater"  # the name of their concern
 _VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.NamedExpr)
 
 
@@ -239,7 +240,7 @@ class Objects:
         """What ``updater.get_optimizer('main')`` gives in a file is an object that something took in one of its runs.
 
         Two objects of one class that reach one variable have no site there either. An updater's methods meet none
-        that only evaluators took.
+        that no updater took.
         """
         here = self.uses[key][0].context
         classes = {flows.class_around(use.context, use.node) or use.inst.cls for use in self.uses[key]}
@@ -251,7 +252,7 @@ class Objects:
             takers = self._takers.get(other, set())
             if other in self._escaped and concern is not None and concern.name == key[0]:
                 self.meet(key, other)
-            if not takers and not called_back and uses[0].inst.cls not in classes or inside and takers == {"evaluator"}:
+            if not takers and not called_back and uses[0].inst.cls not in classes or inside and _UPDATERS not in takers:
                 continue
             if concern is None or concern.name != key[0] or not any(self.sees(here, use.context) for use in uses):
                 continue

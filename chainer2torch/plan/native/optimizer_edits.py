@@ -141,9 +141,12 @@ class _Writer:
         defaults = row.signature.defaults
         operands = {name: Operand(code=text) for name, text in defaults.items()}
         operands.update({name: context.operand(node) for name, node in made.bound.given.items()})
-        if made.options is not None:
-            operands["options"] = context.operand(made.options)
         texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
+        if isinstance(made.options, ast.Starred):
+            texts = [text.replace("**options", "*options") for text in texts]
+            operands["options"] = context.operand(made.options.value)
+        elif made.options is not None:
+            operands["options"] = context.operand(made.options)
         name = made.form.torch
         if made.form is NAMED:
             take_table(context, decisions, made.maker, name)

@@ -44,7 +44,7 @@ class Placement:
     form: Form
     bound: Bound
     setups: tuple[ast.Call, ...]  # more than one only for a partial
-    options: ast.expr | None = None  # the dictionary in ``Adam(**options)``
+    options: ast.expr | None = None  # the dictionary in ``Adam(**options)``, or ``*args`` of ``Adam(*args)``
 
     @property
     def model(self) -> ast.expr:
@@ -79,13 +79,13 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
     row = objects.analysis.rules.rows.get(inst.cls) if isinstance(inst.cls, str) else None
     if form is None or row is None or row.signature is None:
         return "an optimizer of the project's own" if form is None else "without a rule"
-    spread = [k.value for k in maker.keywords if k.arg is None]
-    keywords = maker.keywords if len(spread) != 1 or form.spread is None else [k for k in maker.keywords if k.arg]
+    hidden = _spread(maker, form)
+    args = maker.args if not isinstance(hidden, ast.Starred) else []
+    keywords = maker.keywords if hidden is None else [k for k in maker.keywords if k.arg]
     try:
-        bound = Bound({}) if form is NAMED else row.signature.bind(maker.args, keywords)
+        bound = Bound({}) if form is NAMED else row.signature.bind(args, keywords)
     except BindError as error:
         return str(error)
-    hidden = None if keywords is maker.keywords else spread[0]
     uses = setups_of(objects, inst)
     calls = [use.call for use in uses if use.call is not None]
     if bound.starred or unrefused(form, bound):
@@ -106,6 +106,16 @@ def _placement(objects: Objects, inst: Inst) -> Placement | str:
     ):
         place = _later(objects, family, uses, place)
     return place if isinstance(place, str) else Placement(place, maker, calls[0], form, bound, tuple(calls), hidden)
+
+
+def _spread(maker: ast.Call, form: Form) -> ast.expr | None:
+    """The one dictionary of settings in a call, or its one ``*args``, if the form takes such a thing."""
+    found = [k.value for k in maker.keywords if k.arg is None] + [a for a in maker.args if isinstance(a, ast.Starred)]
+    if len(found) != 1 or form.spread is None:
+        return None
+    if isinstance(found[0], ast.Starred) and (len(maker.args) > 1 or form.spread == "options"):
+        return None
+    return found[0]
 
 
 def _later(objects: Objects, family: list[Inst], uses: list[Use], place: Place | str) -> Place | str:

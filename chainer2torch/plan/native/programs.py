@@ -307,7 +307,7 @@ def device_of(context: Context, node: ast.expr | None, scope: ast.AST | None) ->
     """The device of an updater or evaluator. Raises Unclear."""
     if node is None or context.kind(node) in (NONE, Const(-1)) or _is_minus_one(node):
         return Device()
-    if not is_path(node):
+    if not is_path(node) and not (isinstance(node, ast.Constant) and type(node.value) is int):
         raise Unclear("the device has no name")
     kinds = options(context.kind(node))
     if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.backend.Device") for k in kinds):

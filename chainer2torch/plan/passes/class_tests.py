@@ -46,7 +46,11 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         if context.choices.style == "native" and (whole := _fetching(context, test)) is not None:
             _fetched(context, decisions, node, test, whole)
             return
-        decisions.replace(node, "compat.CudaArray", {})
+        if context.choices.style == "native" and node is test.args[1] and isinstance(test.args[0], ast.Name):
+            text = "isinstance(x, torch.Tensor) and x.is_cuda"
+            decisions.replace(test, text, {"x": context.operand(test.args[0])})
+        else:
+            decisions.replace(node, "compat.CudaArray", {})
         decisions.use(node)
         if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
             decisions.mark(node.value, context.rules.rows[_CUPY], _CUPY, "exact")

@@ -35,8 +35,10 @@ from chainer2torch.plan.native.programs import (
     EVALUATOR,
     TRAINER,
     UPDATER,
+    Device,
     Program,
     Step,
+    device_of,
     is_interval,
     names_in,
     function_of,
@@ -55,6 +57,7 @@ from chainer2torch.plan.native.trainers import (
     updater_member,
 )
 
+_MOVES = frozenset({"to_gpu", "to_device", "to_chx", "to_intel64"})
 _WIDTH = 105  # of a line, without its brackets
 _STEP = """\
 OPTIMIZER.zero_grad()
@@ -231,10 +234,9 @@ def _make(context: Context, decisions: Decisions, program: Program, in_parts: bo
     template += "MANAGER.reporter.add_observers('', native.observers(MODEL).items())\n" * in_parts
     template += "native.start_clock(MANAGER)\n" * program.starts_early
     inside = bool(program.step.parts) and _is_inside(context, program)
-    if inside and program.step.device.made is not None:
-        operands |= {"NAME": Operand(code=program.step.device.name), **_spec(program)}
-        made_by = device_of_number(context, program.step.device.made, "SPEC")
-        template = f"NAME = {made_by}\n{template}"
+    if inside:
+        lines, more = _device_lines(context, program)
+        template, operands = f"{lines}{template}", operands | more
     decisions.edit(statement, ReplaceStatement(context.source.start(statement), template, operands))
     _tell(context, decisions, program.call.func, TRAINER)
     if inside:
@@ -273,16 +275,39 @@ def _without_updater(context: Context, decisions: Decisions, program: Program) -
     """Nothing takes the place of the updater but the device, where that has no variable yet."""
     statement = context.source.statement(program.updater)
     _tell(context, decisions, program.updater.func, UPDATER)
-    if program.step.device.made is not None:
-        edit = ReplaceStatement(
-            context.source.start(statement),
-            f"{program.step.device.name} = {device_of_number(context, program.step.device.made, 'SPEC')}\n",
-            _spec(program),
-        )
-        decisions.edit(statement, edit)
+    lines, operands = _device_lines(context, program)
+    if lines:
+        decisions.edit(statement, ReplaceStatement(context.source.start(statement), lines, operands))
         decisions.remove(program.updater)
     else:
         clear(context, decisions, statement)
+
+
+def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Operand]]:
+    """The variable with the device, where there is none yet, and the model moved there, if only the updater did that.
+
+    Source: chainer.training.updaters.StandardUpdater.
+    """
+    device, lines, operands = program.step.device, "", dict[str, Operand]()
+    if device.made is not None:
+        lines = f"NAME = {device_of_number(context, device.made, 'SPEC')}\n"
+        operands = {"NAME": Operand(code=device.name), **_spec(program)}
+    inside = bound_call(context, program.updater, UPDATER)
+    spec = inside.given.get("device") if inside is not None else None
+    if spec is None or device_of(context, spec, None) == Device() or _moves_itself(context, program):
+        return lines, operands
+    target = device.name or device_of_number(context, spec, "PLACE")
+    return f"{lines}MODEL.to({target})\n", {
+        **operands,
+        "MODEL": Operand(code=program.step.model),
+        "PLACE": Operand(code=ast.unparse(spec)),
+    }
+
+
+def _moves_itself(context: Context, program: Program) -> bool:
+    """Whether the function that trains sends a model to a device."""
+    scope = function_of(context, program.call) or context.source.tree
+    return any(isinstance(n, ast.Attribute) and n.attr in _MOVES for n in ast.walk(scope))
 
 
 def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str, Operand]]:

@@ -130,3 +130,62 @@ def test_what_needs_the_updater_keeps_it(name):
         assert "compat.StandardBatchUpdater(train_iter, optimizer" in code and "update_core(batch)" in code, code
     else:
         assert "compat.StandardUpdater(train_iter, optimizer" in code and "updater.update()" in code, code
+
+
+MOVED = """
+def train(net, out, gpu):
+    model = Model(net)
+    {before}
+    optimizer = chainer.optimizers.SGD(0.1)
+    optimizer.setup(model)
+    train_iter = chainer.iterators.SerialIterator(data(20, 0), 4)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer, device={device}{more})
+    trainer = training.Trainer(updater, (3, 'epoch'), out=out)
+    trainer.extend(extensions.LogReport())
+    {unknown}
+    trainer.run()
+"""
+
+
+@pytest.mark.parametrize("unknown", ["", UNKNOWN.strip()])
+@pytest.mark.parametrize(
+    ("device", "before", "more", "there", "moved"),
+    [
+        ("gpu", "", "", "model.to(device)", True),
+        ("gpu", "model.to_gpu(gpu)", "", "loss = model(x.to(device), t.to(device))", False),
+        ("0", "", "", "device = torch.device('cuda', 0)", True),
+        ("-1", "", "", "loss = model(x, t)", False),
+        ("chainer.get_device('@numpy')", "", "", "updater.update_core(batch)", False),
+        ("gpu", "", ", converter=convert", "convert(batch, gpu)", True),
+        ("-1", "", ", converter=Convert()", "updater.update_core(batch)", False),
+    ],
+)
+def test_the_model_goes_to_the_device_of_its_updater(device, before, more, there, moved, unknown):
+    """Chainer's updater sends it there, where the program has not."""
+    convert = (
+        "\n\ndef convert(batch, device):\n    x = np.array([x for x, _ in batch])\n"
+        "    return F.relu(chainer.Variable(x)), chainer.Variable(np.array([t for _, t in batch]))\n"
+    )
+    source = HEAD + convert + MOVED.format(device=device, before=before, more=more, unknown=unknown)
+    code = migrate_source(source, options=Options(style="native")).code
+    assert there in code and ("    model.to(" in code) == moved, code
+
+
+CONVERTS = """
+class Convert:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, batch, device):
+        return chainer.dataset.concat_examples([(x * self.factor, t) for x, t in batch], device)
+
+
+"""
+
+
+def test_an_object_of_the_program_converts_the_batches(tmp_path):
+    source = PROGRAM.format(**{**USUAL, "updater": ", converter=convert"})
+    source = CONVERTS + source.replace("    updater =", "    convert = Convert(2)\n    updater =", 1)
+    theirs, ours, code = both(source, head=HEAD)
+    assert "Updater" not in code and "convert(batch, None)" in code, code
+    compare(theirs, ours, code, tmp_path)

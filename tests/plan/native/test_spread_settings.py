@@ -26,6 +26,8 @@ MAKES = [
     ("Adam(**config)", '{"alpha": 0.01, "beta1": 0.5}', "compat.Adam(model.parameters(), **compat.adam_options(**"),
     ("Adam(**config)", "{}", "**compat.adam_options(**config)"),
     ("Adam(0.02, **config)", '{"eps": 0.001, "amsgrad": true}', "**compat.adam_options(alpha=0.02, **config)"),
+    ("Adam(*config)", "[0.01, 0, 0.99]", "compat.Adam(model.parameters(), **compat.adam_options(*config)"),
+    ("Adam(*config, amsgrad=True)", "[0.01]", "**compat.adam_options(amsgrad=True, *config)"),
     ("SGD(**config)", "{}", "torch.optim.SGD(model.parameters(), **{'lr': 0.01, **config}"),
     ("SGD(**config)", '{"lr": 0.3}', "**{'lr': 0.01, **config}"),
     ("MomentumSGD(lr=0.1, **config)", '{"momentum": 0.5}', "compat.MomentumSGD(model.parameters(), lr=0.1, **config"),
@@ -49,7 +51,9 @@ def test_an_optimizer_that_gets_its_model_elsewhere() -> None:
     assert "functools.partial(compat.Adam, **compat.adam_options(**options))" in text and "Late" not in text
 
 
-@pytest.mark.parametrize("make", ["AdamW(**config)", "AMSGrad(**config)", "SGD(*config.values())"])
+@pytest.mark.parametrize(
+    "make", ["AdamW(**config)", "AMSGrad(**config)", "SGD(*config.values())", "Adam(0.1, *config.values())"]
+)
 def test_what_has_no_such_form_stays(make: str) -> None:
     code = check(LOOP.format(make=make, text="{}"), rtol=1e-4)
     assert "compat.adam_options" not in code
