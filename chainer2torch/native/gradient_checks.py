@@ -42,13 +42,16 @@ def check_backward(
     if any(y.shape != gy.shape or y.dtype != gy.dtype for y, gy in pairs):
         raise ValueError("an output gradient does not fit its output")
     inputs = [x for x in (*leaves, *params) if x is not None and x.requires_grad]
-    outputs, grads = zip(*((y, gy) for y, gy in pairs if y.requires_grad))
-    found = dict(zip(inputs, torch.autograd.grad(outputs, inputs, grads, allow_unused=True)))
+    ends = [(y, gy) for y, gy in pairs if y.requires_grad and inputs]
+    grads = torch.autograd.grad([y for y, _ in ends], inputs, [g for _, g in ends], allow_unused=True) if ends else ()
+    found = dict(zip(inputs, grads))
     if any(not move and found.get(x) is not None for x, move in zip(leaves, moves)):
         raise RuntimeError("an input of no_grads has a gradient")
     targets = [*(x for x, move in zip(leaves, moves) if move), *params]
     drawn = np.random.normal(size=sum(t.numel() for t in targets))
-    drawn = np.copysign(np.sqrt(0.99 * drawn**2 / (drawn**2).sum() + 0.01 / len(drawn)), drawn)  # none is close to 0
+    drawn = np.copysign(
+        np.sqrt(0.99 * drawn**2 / (drawn**2).sum() + 0.01 / max(len(drawn), 1)), drawn
+    )  # none is close to 0
     parts = np.split(drawn, np.cumsum([t.numel() for t in targets]))
     ways = [torch.as_tensor(part.reshape(t.shape)).to(t.device) for t, part in zip(targets, parts)]
     gradient = sum(float((found[t].double() * way).sum()) for t, way in zip(targets, ways) if found.get(t) is not None)

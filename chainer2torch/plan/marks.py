@@ -82,14 +82,14 @@ def _changes(analysis: Analysis, module: ModuleInfo) -> bool:
         and not freezing.is_understood(analysis, module, node)
         and not parameter_hooks.is_simple(analysis, module, node)
         or node.attr == freezing.RELEASE
-        and not (freezing.is_own(analysis, node) or freezing.is_release(analysis, module, node))
+        and not (freezing.is_own(analysis, module, node) or freezing.is_release(analysis, module, node))
         for node in module.source.of(ast.Attribute)
     )
 
 
 def _marks(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether a place marks a parameter, or takes the mark away."""
-    if freezing.is_own(analysis, node) or own_settings(analysis, module, node) is not None:
+    if freezing.is_own(analysis, module, node) or own_settings(analysis, module, node) is not None:
         return False
     if node.attr == freezing.RULE:
         return freezing.is_hook(module, node) or not freezing.reads(module, node)

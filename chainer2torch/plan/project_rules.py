@@ -142,7 +142,7 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
         or node.attr in (freezing.RULE, freezing.SWITCH)
         and not (freezing.is_understood(analysis, module, node) or freezing.is_hook(module, node))
         or node.attr == freezing.RELEASE
-        and not (freezing.is_own(analysis, node) or freezing.is_release(analysis, module, node))
+        and not (freezing.is_own(analysis, module, node) or freezing.is_release(analysis, module, node))
         or node.attr == "hyperparam"
         and not _is_setting(module, node)
         and not _writes_a_formula(analysis, module, node)

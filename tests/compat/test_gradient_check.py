@@ -66,6 +66,18 @@ def test_check_backward(api: str, factor: float, passes: bool, dtype: str) -> No
             of(api).check_backward(*arguments, **options)
 
 
+@ALL
+def test_what_has_no_gradient(api: str) -> None:
+    def floor(x: Any) -> Any:
+        return F.floor(x) if api == "chainer" else torch.floor(x.detach())
+
+    of(api).check_backward(floor, draw(3), draw(3, seed=1), eps=1e-3, **TOLERANCE)
+    with pytest.raises(AssertionError):
+        of(api).check_backward(
+            lambda x: floor(x) + x.array * 2 if api == "chainer" else x.detach() * 2, draw(3), draw(3)
+        )
+
+
 @BOTH
 @pytest.mark.parametrize(("second", "passes"), [(2.0, True), (2.2, False)])
 def test_check_double_backward(api: str, second: float, passes: bool) -> None:

@@ -3,7 +3,7 @@
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.vendor.compat_file import build
 
-_KERNEL = 'k = cuda.elementwise("T x", "T y", "y = x", "same")\n'
+_KERNEL = 'k = cuda.elementwise("T x", "T y", "while (y < x) y += 1", "up")\n'  # no formula: it stays
 
 
 def test_a_name_that_a_user_keeps_is_passed_on_all_the_way():
@@ -92,6 +92,6 @@ def test_an_import_goes_with_the_uses_in_its_own_scope():
 def test_what_is_left_counts_no_variable_of_the_same_name():
     result = migrate_source(
         "from chainer import cuda\ndef f(cuda):\n    return cuda.name\n"
-        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'y = x', 'k')\n"
+        "def g():\n    return [cuda for cuda in range(3)]\nk = cuda.elementwise('T x', 'T y', 'while (x) y++', 'k')\n"
     )
     assert result.left == 1

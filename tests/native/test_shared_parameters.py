@@ -111,6 +111,29 @@ class Net(chainer.Chain):
     def __call__(self, x):
         return self.out(self.embed(x))
 """
+_TAKEN = """
+class Update(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.mlp = L.Linear(3, 3)
+
+    def __call__(self, x):
+        return F.tanh(self.mlp(x))
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 3)
+            self.first = Update().mlp
+            self.update = Update()
+            self.out = L.Linear(3, 5)
+
+    def __call__(self, x):
+        return self.out(self.update(self.first(self.embed(x))))
+"""
 _BOTH = _AVERAGED.replace("out = Averaged(layer)", "out = chainer.Sequential(Averaged(layer), L.Linear(5, 3), layer)")
 _HEAD = native_programs.HEAD.split("class Net")[0]
 
@@ -135,3 +158,8 @@ def test_links_that_are_alternatives_of_an_attribute_are_in_one_place_of_a_model
 def test_an_alternative_that_holds_a_link_twice_has_it_in_two_places():
     code = native_programs.check(_BOTH + _TRAIN, head=_HEAD)
     assert "torch.optim" not in code
+
+
+def test_a_link_out_of_an_object_that_is_held_nowhere_is_in_one_place():
+    code = native_programs.check(_TAKEN + _TRAIN, head=_HEAD)
+    assert ".faithful_" not in code and ".MomentumSGD(model.parameters()" in code

@@ -33,7 +33,7 @@ def run(context: Context) -> Decisions:
         return decisions
     marks = freezes_by_marks(context.analysis, context.module)
     for node in context.source.of(ast.Attribute):
-        if node.attr in _ROWS and not freezing.is_own(context.analysis, node):
+        if node.attr in _ROWS and not freezing.is_own(context.analysis, context.module, node):
             row = context.rules.rows.get(_ROWS[node.attr])
             if row is not None:
                 decisions.mark(node, row, row.name, "exact")

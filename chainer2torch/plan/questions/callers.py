@@ -11,6 +11,8 @@ from chainer2torch.analysis.module_index import ModuleInfo
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CALLED_BY_LIBRARY = frozenset({"forward", "update_core", "evaluate", "initialize", "finalize", "serialize"})
+# Chainer calls a method of these names for one of the same name alone: for a chain that of its links
+_CALLED_BY_THEIR_LIKE = frozenset({"disable_update", "enable_update"})
 
 Answer = Callable[[ModuleInfo, ast.Call], bool | None]
 
@@ -79,8 +81,10 @@ def _holds(
     seen: frozenset[str],
 ) -> bool:
     function = module.source.enclosing(node, *_FUNCTIONS)
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list or function.name in seen:
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return False
+    if function.name in seen:
+        return True  # called by one of its name: what holds where that was called first has been asked
     is_method = isinstance(module.source.parents.get(function), ast.ClassDef)
     calls = _calls(analysis, function.name, program, is_method)
     if not calls:
@@ -100,7 +104,7 @@ def _calls(
     analysis: Analysis, name: str, program: Sequence[ModuleInfo], is_method: bool
 ) -> list[tuple[ModuleInfo, ast.Call]]:
     """All calls of what has this name; none where it is used in another way, or the library may call it, too."""
-    if is_method and _is_of_library(analysis, name):
+    if is_method and name not in _CALLED_BY_THEIR_LIKE and _is_of_library(analysis, name):
         return []
     found = []
     for module in program:

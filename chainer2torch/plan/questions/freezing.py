@@ -25,14 +25,26 @@ def is_understood(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -
     """
     return (
         own_settings(analysis, module, node) is not None
-        or is_own(analysis, node)
+        or is_own(analysis, module, node)
         or (is_call(analysis, module, node) if node.attr == SWITCH else is_flag(module, node))
     )
 
 
-def is_own(analysis: Analysis, node: ast.Attribute) -> bool:
+def is_own(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether a name is a method of the project's own."""
-    return any(isinstance(kind, Func) for kind in options(analysis.kind(node)))
+    known = any(isinstance(kind, Func) for kind in options(analysis.kind(node)))
+    return known or _takes_arguments(analysis, module, node)
+
+
+def _takes_arguments(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether ``x.disable_update(True)`` is called: Chainer's takes none, so it is a method of the project's own."""
+    call = module.source.parents.get(node)
+    given = isinstance(call, ast.Call) and call.func is node and bool(call.args or call.keywords)
+    return node.attr in (SWITCH, RELEASE) and given and _is_defined(analysis, node.attr)
+
+
+def _is_defined(analysis: Analysis, name: str) -> bool:
+    return any(name in cls.methods for cls in analysis.classes.values())
 
 
 def is_call(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
@@ -44,8 +56,8 @@ def _is_statement(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -
     call = module.source.parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node or call.args or call.keywords:
         return False
-    defined = any(node.attr in cls.methods for cls in analysis.classes.values())
-    return isinstance(module.source.parents.get(call), ast.Expr) and not (defined and analysis.kind(node) == UNKNOWN)
+    unknown = analysis.kind(node) == UNKNOWN and _is_defined(analysis, node.attr)
+    return isinstance(module.source.parents.get(call), ast.Expr) and not unknown
 
 
 def is_flag(module: ModuleInfo, node: ast.Attribute) -> bool:
@@ -79,7 +91,7 @@ def is_hook(module: ModuleInfo, node: ast.Attribute) -> bool:
 
 def is_release(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     """Whether ``x.enable_update()`` is a statement, and a link's method as far as one can see."""
-    return node.attr == RELEASE and not is_own(analysis, node) and _is_statement(analysis, module, node)
+    return node.attr == RELEASE and not is_own(analysis, module, node) and _is_statement(analysis, module, node)
 
 
 def releases(module: ModuleInfo, node: ast.Attribute) -> bool:
@@ -129,7 +141,7 @@ def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[Mo
         says = node.attr == SWITCH or node.attr == RULE and (is_hook(module, node) or not reads(module, node))
         if own_settings(analysis, module, node) is not None:
             continue
-        if not says or is_own(analysis, node) or callers.is_idle(analysis, module, node, program):
+        if not says or is_own(analysis, module, node) or callers.is_idle(analysis, module, node, program):
             continue
         setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
         if not setups and not callers.follow(analysis, module, node, program, _is_set_up):

@@ -11,7 +11,7 @@ from chainer2torch.plan.questions import freezing
 
 _KNOWN = frozenset(
     f"chainer.optimizer_hooks.{name}" for name in ("WeightDecay", "Lasso", "GradientHardClipping", "GradientLARS")
-)
+) | {"chainercv.links.model.ssd.GradientScaling"}
 
 
 def is_simple(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:

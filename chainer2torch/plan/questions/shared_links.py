@@ -91,10 +91,15 @@ def _twice(analysis: Analysis, root: Inst) -> bool:
             # what the holder makes itself is another one in each of its objects
             at = entry.holder.site if entry.given is not entry.value else 0
             places.setdefault(site, {}).setdefault((entry.value, at), []).append(_way_to(analysis, entry, ways)[0])
-            if isinstance(entry.given, (ast.Name, ast.Attribute)):
+            if isinstance(entry.given, (ast.Name, ast.Attribute)) and not _of_temporary(entry.given):
                 had.add(site)
     several = {site for site in had if _meet([*places[site].values()])}
     return bool(several - analysis.once(_copied))
+
+
+def _of_temporary(given: ast.expr) -> bool:
+    """Whether a link is taken out of an object that is made there and held nowhere: ``self.mlp = Update(3).mlp``."""
+    return isinstance(given, ast.Attribute) and isinstance(given.value, ast.Call)
 
 
 def _meet(places: list[list[_Choices]]) -> bool:
