@@ -128,10 +128,10 @@ class HelperHomes:
     def _find_library(self, path: str) -> HelperHome | None:
         """The home of a file in a package for several roots, if it finds that package wherever it is imported."""
         if self._changes_its_path(path):
-            return self._beside_its_import(path)
+            return self._beside_its_import(path) or self._through_others(path)
         home = self._in_library(path, self.project.import_root(path))
         if home is None:
-            return None
+            return self._through_others(path)
         root = self.project.package_root(home.folder)
         behind = self._paths.of(path).get(root)
         if behind is None and _is_in(path, home.folder) and path in self._paths.entered:
@@ -148,6 +148,17 @@ class HelperHomes:
             said = statement.dotted() if not statement.level and statement.line else ()
             if any(name == names[0] or name.startswith(names[1]) for name in said):
                 return dataclasses.replace(home, behind=statement.line)
+        return None
+
+    def _through_others(self, path: str) -> HelperHome | None:
+        """The home of a file that runs a library all the same: some module that it imports imports that."""
+        known = self._paths.of(path)
+        for home in filter(None, (self._home({top}) for top in sorted(self._libraries))):
+            behind = known.get(self.project.package_root(home.folder))
+            if behind is None or path.endswith(".ipynb"):
+                continue
+            if any(_is_in(other, home.folder) for other in self._paths.run_by(path)):
+                return dataclasses.replace(home, behind=behind)
         return None
 
     def _in_library(self, path: str, root: str) -> HelperHome | None:

@@ -65,6 +65,17 @@ class SearchPaths:
         """The folders from which a file can import, each with the line behind which it can; 0: everywhere."""
         return self._known.get(path, {})
 
+    def run_by(self, path: str) -> set[str]:
+        """The files that a file imports, and those that these import."""
+        found: set[str] = set()
+        waiting = [path]
+        while waiting:
+            for _, others in self._steps[waiting.pop()]:
+                new = {other for other, _ in others if other} - found
+                found |= new
+                waiting += new
+        return found
+
     @functools.cached_property
     def entered(self) -> frozenset[str]:
         """The files that others import."""

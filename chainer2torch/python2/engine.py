@@ -12,7 +12,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Kind
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import FileResult
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.python2 import beside, convert, division, names, questions, suspects
+from chainer2torch.python2 import beside, convert, division, names, questions, reserved, suspects
 from chainer2torch.python2.lines import Lines
 from chainer2torch.python2.questions import Question
 
@@ -69,13 +69,19 @@ def modernised(
     plain: dict[str, str] = {}
     warned: dict[str, tuple[tuple[int, str], ...]] = {}
     run_today: set[str] = set()
-    for path, text in texts.items():
+    for path, old in texts.items():
+        text = reserved.renamed(old, known) if reserved.suspected(old) and not parses(old) else None
+        if text is not None and parses(text) and _fits(path, old, text):
+            plain[path] = text
+            run_today.add(path)
+            continue
+        text = text or old
         if suspects.may_be_python2(text) and not parses(text):
             found = convert.convert(text, beside.siblings_of(path, known, texts))
-            if found is not None and _fits(path, text, found.text):
+            if found is not None and _fits(path, old, found.text):
                 plain[path], warned[path] = found.text, found.warnings
-        elif names.suspected(text) and parses(text):
-            new = of_today(text)
+        elif names.suspected(old) and parses(old):
+            new = of_today(old)
             if new is not None:
                 plain[path] = new
                 run_today.add(path)

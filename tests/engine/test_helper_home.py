@@ -280,3 +280,16 @@ def test_a_package_that_takes_its_own_modules_from_itself() -> None:
     assert homes(sources) == dict.fromkeys(
         ("lib/net.py", "lib/hooks/watch.py", "tests/test_hooks.py"), ("lib", IN_LIBRARY)
     )
+
+
+def test_a_script_that_runs_the_library_through_a_file_beside_it() -> None:
+    head = 'import sys\nsys.path.append("../../")\n'
+    sources = {
+        **LIBRARY,
+        "run/a/model.py": "from lib.net import f\n",
+        "run/a/train.py": "from lib import net\n" + USES,
+        "run/a/test.py": head + "from model import f as g\n" + USES,
+    }
+    assert homes(sources) == dict.fromkeys(("lib/net.py", "run/a/train.py", "run/a/test.py"), ("lib", IN_LIBRARY))
+    alone = {**sources, "run/a/test.py": head + USES}
+    assert homes(alone)["run/a/test.py"][0] != "lib"

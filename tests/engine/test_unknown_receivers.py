@@ -454,3 +454,18 @@ def test_what_is_made_of_the_array_of_something_is_cast_as_it_turns_out() -> Non
     found = migrate_source(text.format("mnist.data.astype('f')"), options=Options(style="native")).code
     assert "compat.astype(y.data[0], 'f')" in found and "compat.astype((y.data > 0), 'f')" in found
     assert "mnist.data.astype('f')" in found
+
+
+def test_the_array_of_another_library_stays() -> None:
+    """What is asked for members that no Variable has, or said to be something else, is no Variable."""
+    text = """
+import chainer
+from audio.data import Sampling
+
+def cut(one: Sampling, other, v, w: chainer.Variable):
+    n = len(one.array) * other.rate
+    return n, other.array[1:], v.array[:2], len(w.array), v.shape
+"""
+    found = migrate_source(text, options=Options(style="native")).code
+    assert "len(one.array) * other.rate" in found
+    assert "return n, other.array[1:], v.detach()[:2], len(w), v.shape" in found

@@ -253,6 +253,39 @@ def test_a_tuple_among_the_parameters_gets_its_parts_name():
     assert "z_y_" not in convert.convert("z_y = 1\n" + text).text
 
 
+ASYNC = """import os
+import async
+from pool import async as other  # of ours
+from . import async as near
+from async import run, stop as halt
+
+def f(x, async=False):
+    'async in a text'
+    return async.run(x, async=async), g(async=1)
+
+async def h():
+    pass
+"""
+
+
+def test_async_was_a_name():
+    known = {"run.py": ASYNC, "async.py": "def run(x, async=1):\n    return async\n"}
+    found = {path: one.text for path, one in python2.modernised(known, engine.facts).items()}
+    assert found["async.py"] == "def run(x, async_=1):\n    return async_\n"
+    assert found["run.py"] == (
+        "import os\nimport importlib\nasync_ = importlib.import_module('async')\n"
+        "import importlib\nother = importlib.import_module('pool.async')  # of ours\n"
+        "import importlib\nnear = importlib.import_module('.async', __package__)\n"
+        "import importlib\nrun = importlib.import_module('async').run\nhalt = importlib.import_module('async').stop\n"
+        "\ndef f(x, async_=False):\n    'async in a text'\n    return async_.run(x, async_=async_), g(async_=1)\n"
+        "\nasync def h():\n    pass\n"
+    )
+    old = python2.modernised({"a.py": "import async\nprint async.run(7 / 2)\n"}, engine.facts)["a.py"].text
+    assert old.endswith("print(async_.run(7 // 2))\n")
+    for text in ("import tools.async\n", "x = tools.async.run()\n", "x = async = 1 +\n"):
+        assert "a.py" not in python2.modernised({"a.py": text, "tools/async.py": ""}, engine.facts)
+
+
 def test_a_file_that_parses_is_asked_for_its_integers_where_a_file_of_python_2_imports_it():
     net = "def half(n):\n    return n / 2\n\ndef share(x):\n    return x / 2.0\n"
     run = "import chainer, net\nprint net.half(7)\n"

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
+_VARIABLES = ("chainer.Variable", "chainer.Parameter", "numpy.ndarray")
+_OF_ARRAYS = ("chainer", "cupy", "numpy", "typing.", "builtins.object")
 _BY_AXES = {3: "1D", 4: "2D", 5: "3D"}
 _LINKS: Mapping[str, int] = {
     **{f"chainer.links.Convolution{name}": rank for rank, name in _BY_AXES.items()},
@@ -109,7 +111,23 @@ def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool
         and not (isinstance(parent, ast.Call) and parent.func is node)
         and not isinstance(parent, ast.Compare)
         and not facts.once(_has_own_array)
+        and not is_of_another_library(facts, source, node.value)
     )
+
+
+def is_of_another_library(facts: Facts, source: Source, node: ast.expr) -> bool:
+    """Whether a name stands for an object that no Variable is: its annotation says so, or what else it is asked for."""
+    function = source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if not isinstance(node, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    a = function.args
+    said = [p.annotation for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if p.arg == node.id and p.annotation]
+    kinds = [facts.facts.get(annotation) for annotation in said]
+    if any(isinstance(kind, Ref) and not kind.name.startswith(_OF_ARRAYS) for kind in kinds):
+        return True
+    asked = (n for n in nodes_of(function) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
+    names = {n.attr for n in asked if n.value.id == node.id}  # type: ignore[attr-defined]
+    return any(all(facts.rules.member(owner, name) is None for owner in _VARIABLES) for name in names)
 
 
 def _is_taken_as_array(facts: Facts, call: ast.AST | None, node: ast.Attribute) -> bool:

@@ -41,6 +41,8 @@ def member_kind(name: str, receiver: Kind) -> Kind | None:
     """An attribute that leads to an array module, or a part of one; None: the row's ``returns`` says it."""
     if name in _MODULE_OF_OBJECT:
         return XP
+    if name == "xp.Module.testing":  # NumPy's own, which take arrays of the host
+        return Ref("numpy.testing")
     return _EITHERS_PARTS.get(name.removeprefix("xp.Module.")) if receiver == EITHER else None
 
 

@@ -12,7 +12,8 @@ from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.ledger import Ledger
 
-_REPLACED = frozenset({"numpy", "cupy", "copy"})  # modules of which calls are rewritten
+_REPLACED = frozenset({"numpy", "cupy", "copy", "imp"})  # modules of which calls are rewritten
+_NAMES_REPLACED = frozenset({"copy", "imp", "distutils.util"})  # and those of which names are
 Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, the numbers of the aliases that go
 
 
@@ -61,7 +62,7 @@ def is_chainer(context: Context, statement: ast.Import | ast.ImportFrom, alias: 
 
 
 def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
-    """The imports of NumPy, CuPy and copy that the source uses and the output does not, and their names."""
+    """The imports of NumPy, CuPy, copy and the like that the source uses and the output does not, and their names."""
     statements = [
         s
         for s in context.source.of(ast.Import, ast.ImportFrom)
@@ -87,7 +88,7 @@ def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tupl
 def _is_replaced(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     if isinstance(statement, ast.Import):
         return alias.name in _REPLACED
-    return statement.module == "copy" and not statement.level and alias.name != "*"
+    return statement.module in _NAMES_REPLACED and not statement.level and alias.name != "*"
 
 
 def _loaded(nodes: Nodes) -> set[str]:

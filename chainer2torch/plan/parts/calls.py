@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 
 from chainer2torch.analysis.kinds import Tensor
@@ -15,6 +16,7 @@ from chainer2torch.plan.parts import starred
 from chainer2torch.plan.questions.choice import Choice, choose_case, keeps_spelling, lost_arguments
 from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.device_specs import with_devices
+from chainer2torch.plan.questions.function_objects import as_function
 from chainer2torch.plan.questions.overridden_methods import may_be_own
 from chainer2torch.plan.questions.reading import read
 from chainer2torch.plan.questions.rows import receiver_kinds
@@ -60,6 +62,9 @@ def emit_call(
     if choice.template is None:
         _without_case(decisions, call, choice, site, receiver, symbol)
         return None
+    if receiver is None:
+        choice = dataclasses.replace(choice, template=as_function(context, choice.template, row, bound.given))
+    assert choice.template is not None
     same = keeps_spelling(call, choice.template, receiver)
     lost = lost_arguments(choice)
     if lost and not same:

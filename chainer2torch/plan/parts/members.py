@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -32,6 +33,12 @@ _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 
 def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Decides on ``receiver.name``."""
+    if node.attr == "apply" and (whole := applied(context, node)) is not None:
+        call = whole.value
+        assert isinstance(call, ast.Call) and isinstance(call.args[0], (ast.Tuple, ast.List))
+        operands = {"f": context.operand(node.value), "x": context.operand(call.args[0].elts[0])}
+        decisions.replace(whole, "f(x)", operands)
+        return
     if node.attr in ("backward", "grad") and handed_over(context, decisions, node):
         return
     kinds = _of_modules(receiver_kinds(context, node))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
 _OBJECTS = {"chainer.config": "own_config", "chainer.global_config": "own_global_config"}
+_ASKING = frozenset({"builtins.delattr", "builtins.getattr", "builtins.hasattr", "builtins.setattr"})
 _METHODS = frozenset({"show"})
 _OF_CHAINERCV = "cv_"
 
@@ -29,6 +31,23 @@ def entry(context: Context, decisions: Decisions, node: ast.Attribute, name: str
     decisions.replace(node, f"compat.{_OBJECTS[owner]}.{key}", {})
     decisions.use(node)
     decisions.mark(node, context.rules.python["chainer.config.*"], name, "exact")
+
+
+def asked_by_name(context: Context, decisions: Decisions, node: ast.expr, name: str) -> bool:
+    """Decides ``hasattr(chainer.config, 'my_option')`` and its like, if it is one."""
+    call = context.source.parents.get(node)
+    if name not in _OBJECTS or not isinstance(call, ast.Call) or len(call.args) < 2 or call.args[0] is not node:
+        return False
+    key = call.args[1].value if isinstance(call.args[1], ast.Constant) else None
+    kind = context.kind(call.func)
+    if not isinstance(kind, Ref) or kind.name not in _ASKING or not isinstance(key, str):
+        return False
+    if not is_own(context, f"{name}.{key}"):
+        return False
+    decisions.replace(node, f"compat.{_OBJECTS[name]}", {})
+    decisions.use(node)
+    decisions.mark(node, context.rules.python["chainer.config.*"], f"{name}.{key}", "exact")
+    return True
 
 
 def using(context: Context, decisions: Decisions, call: ast.Call, node: ast.AST, given: Mapping[str, ast.expr]) -> None:

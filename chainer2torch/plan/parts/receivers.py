@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.graphs import GraphUse
 from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.models.demands import is_of_another_library
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -97,8 +98,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         return
     parent = context.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node
-    if node.attr == "array" and called:
-        return  # a function of that name in some module: Chainer's is an attribute
+    if node.attr == "array" and (called or is_of_another_library(context.analysis, context.source, node.value)):
+        return  # a function of that name in some module (Chainer's is an attribute), or another object's
     row = context.rules.rows.get(f"?.{node.attr}")
     if row is not None and row.set is not None and isinstance(node.ctx, ast.Store):
         looked_up = isinstance(node.value, ast.Attribute) and node.value.attr in PARAMETERS and context.imports_chainer

@@ -6,7 +6,9 @@ import ast
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
+    Batch,
     Const,
+    Dct,
     HostArray,
     Inst,
     Kind,
@@ -280,16 +282,19 @@ def _copied(context: Context, dst: ast.expr, src: ast.expr) -> str:
 
 
 def _isinstance(context: Context, decisions: Decisions, call: ast.Call) -> None:
-    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now."""
+    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now, as what a converter gives if it is one array."""
     if len(call.args) != 2:
         return
     kinds = options(context.analysis.kind(call.args[0]))
-    if not all(isinstance(k, Tensor) and k.array for k in kinds):
+    arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
+    if not arrays or not all(k in arrays or isinstance(k, (Tup, Dct)) or scalar_type(k) is not None for k in kinds):
         return
-    wanted = context.analysis.kind(call.args[1])
-    if isinstance(wanted, Ref) and wanted.name == "numpy.ndarray":
-        decisions.replace(call.args[1], "torch.Tensor", {})
-        decisions.mark(call.args[1], None, "numpy.ndarray", "exact", "", _CODE)
+    classes = call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
+    for cls in classes:
+        wanted = context.analysis.kind(cls)
+        if isinstance(wanted, Ref) and wanted.name == "numpy.ndarray":
+            decisions.replace(cls, "torch.Tensor", {})
+            decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
 
 
 def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None:

@@ -35,7 +35,7 @@ def run(context: Context) -> Decisions:
         row = rows[name]
         if row is None or _is_inside(context, node) or isinstance(node.ctx, ast.Store) or _is_tried(context, node):
             continue
-        if isinstance(node, ast.Name) and node.id in context.imported and row.state != "manual":
+        if isinstance(node, ast.Name) and node.id in context.imported and row.state != "manual" and not _is_helper(row):
             continue  # its import is what changes
         parent = context.source.parents.get(node)
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
@@ -75,7 +75,9 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
         if row is None:
             continue
         new = _statement(statement, alias, row)
-        if row.state == "manual":
+        if "." not in alias.name and _has_helpers(context, dotted):
+            continue  # the import of what helpers take the place of goes with its last use
+        if row.state == "manual" or _is_helper(row):
             manual += 1  # its uses are marked
         elif new is None:
             decisions.mark(statement, row, row.name, "manual", "import its module, and name it there")
@@ -91,6 +93,27 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
         decisions.edit(statement, GuardImport(context.source.start(statement), standing))
     if gone:
         decisions.edit(statement, ReplaceImport(context.source.start(statement), frozenset(gone), tuple(gone.values())))
+
+
+def _has_helpers(context: Context, module: str) -> bool:
+    """Whether helpers take the place of all that a file names of a module, as far as their signatures go."""
+    named = context.analysis.names_in(context.source)
+    used = [
+        (node, name)
+        for node, name in named
+        if name == module and _dropped(context, name) or name.startswith(f"{module}.")
+    ]
+    rows = [(node, _dropped(context, name)) for node, name in used]
+    return bool(rows) and all(row is not None and _is_helper(row) and _fits(context, node, row) for node, row in rows)
+
+
+def _fits(context: Context, node: ast.AST, row: Row) -> bool:
+    call = context.source.parents.get(node)
+    return row.value is not None or isinstance(call, ast.Call) and call.func is node and len(call.args) == 2
+
+
+def _is_helper(row: Row) -> bool:
+    return any(case.torch.startswith("compat.") for case in row.cases)
 
 
 def _dotted(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:

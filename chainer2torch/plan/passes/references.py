@@ -83,6 +83,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
         decisions.mark(node, row, name, "manual", message, "C2T011")
     elif own_config.is_own(context, name) and isinstance(node, ast.Attribute):
         own_config.entry(context, decisions, node, name)
+    elif own_config.asked_by_name(context, decisions, node, name):
+        pass
     elif row is None:
         _without_row(context, decisions, node, name)
     elif (

@@ -46,7 +46,9 @@ def own_name(context: Context, node: ast.Attribute) -> str | None:
     Then the name of the layer itself may tell: ``model.conv1.W`` is the weight of a convolution.
     """
     name = _of_any(context, node)
-    return name if name is not None or node.attr not in ("W", "b") else _of_child(context, node)
+    if name is not None:
+        return name
+    return _of_child(context, node) if node.attr in ("W", "b") else _of_normalization(context, node)
 
 
 def _of_child(context: Context, node: ast.Attribute) -> str | None:
@@ -62,6 +64,15 @@ def _of_child(context: Context, node: ast.Attribute) -> str | None:
     if made and len(own) == len(made) or not made and _OF_NORMALIZATIONS.fullmatch(child) and _has_own(context, node):
         return node.attr
     return None
+
+
+def _of_normalization(context: Context, node: ast.Attribute) -> str | None:
+    """The name of ``gamma`` and the like of what is called as a normalization, unless the project has another so."""
+    child = node.value.attr if isinstance(node.value, ast.Attribute) else ""
+    made = [k for k in context.analysis.once(_children).get(child, ()) if k != UNKNOWN and k != NONE]
+    layers = [k for k in made if isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.endswith("Normalization")]
+    known = len(layers) == len(made) and (made or _OF_NORMALIZATIONS.fullmatch(child))
+    return _OWN_NAMES.get(node.attr) if known else None
 
 
 def _has_own(context: Context, node: ast.Attribute) -> bool:
