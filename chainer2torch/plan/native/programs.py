@@ -305,7 +305,7 @@ def converter_of(context: Context, node: ast.expr | None, device: ast.expr | Non
 
 def device_of(context: Context, node: ast.expr | None, scope: ast.AST | None) -> Device:
     """The device of an updater or evaluator. Raises Unclear."""
-    if node is None or context.kind(node) in (NONE, Const(-1)) or _is_minus_one(node):
+    if node is None or stays_on_host(context, node):
         return Device()
     if not is_path(node) and not (isinstance(node, ast.Constant) and type(node.value) is int):
         raise Unclear("the device has no name")
@@ -315,8 +315,10 @@ def device_of(context: Context, node: ast.expr | None, scope: ast.AST | None) ->
     return Device("torch_device" if "device" in names_in(context, scope) else "device", node)
 
 
-def _is_minus_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and ast.unparse(node) == "-1"
+def stays_on_host(context: Context, device: ast.expr) -> bool:
+    """Whether what an updater or evaluator is told about a device is that there is none."""
+    minus_one = isinstance(device, ast.UnaryOp) and ast.unparse(device) == "-1"
+    return minus_one or context.kind(device) in (NONE, Const(-1))
 
 
 def stops_by_iteration(context: Context, stop: ast.expr | None) -> bool:
@@ -347,5 +349,6 @@ __all__ = [
     "name_of",
     "names_in",
     "program_of",
+    "stays_on_host",
     "stops_by_iteration",
 ]

@@ -35,14 +35,13 @@ from chainer2torch.plan.native.programs import (
     EVALUATOR,
     TRAINER,
     UPDATER,
-    Device,
     Program,
     Step,
-    device_of,
     is_interval,
     names_in,
     function_of,
     program_of,
+    stays_on_host,
     stops_by_iteration,
 )
 from chainer2torch.plan.questions.device_specs import device_of_number
@@ -294,7 +293,7 @@ def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Op
         operands = {"NAME": Operand(code=device.name), **_spec(program)}
     inside = bound_call(context, program.updater, UPDATER)
     spec = inside.given.get("device") if inside is not None else None
-    if spec is None or device_of(context, spec, None) == Device() or _moves_itself(context, program):
+    if spec is None or stays_on_host(context, spec) or _moves_itself(context, program):
         return lines, operands
     target = device.name or device_of_number(context, spec, "PLACE")
     return f"{lines}MODEL.to({target})\n", {

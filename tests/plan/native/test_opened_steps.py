@@ -157,6 +157,7 @@ def train(net, out, gpu):
         ("-1", "", "", "loss = model(x, t)", False),
         ("chainer.get_device('@numpy')", "", "", "updater.update_core(batch)", False),
         ("gpu", "", ", converter=convert", "convert(batch, gpu)", True),
+        ("'@numpy'", "", ", converter=convert", "convert(batch, '@numpy')", True),
         ("-1", "", ", converter=Convert()", "updater.update_core(batch)", False),
     ],
 )
