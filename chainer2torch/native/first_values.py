@@ -41,20 +41,29 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             nn.init.zeros_(param)
         if isinstance(layer, nn.LSTMCell) and name == "bias_ih":  # where: LSTMCell
             param[layer.hidden_size : 2 * layer.hidden_size] = 1
-    return filled(layer, **values)
+    for name, value in values.items():
+        # a normalization without a gamma has ones there, which nothing fills
+        given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
+        if callable(value) and given is not None:
+            given.data = given.data.to(torch_dtype(getattr(value, "dtype", None) or given.dtype))  # where: dtype
+            value(given)
+        elif value is not None and given is not None:
+            given.copy_(torch.as_tensor(value))
+    return layer
 
 
 @torch.no_grad()
 def filled(layer: _Model, **values: Any) -> _Model:
     """A layer with values by name: an initializer, a number or an array each; None leaves what is there.
 
-    Source: ``initialW`` of chainer.links.EmbedID, ``initial_gamma`` of chainer.links.BatchNormalization.
+    The last lines of ``initialized`` stand here once more, as most projects need one of the two. Source: ``initialW``
+    of chainer.links.EmbedID, ``initial_gamma`` of chainer.links.BatchNormalization.
     """
     for name, value in values.items():
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
-            given.data = given.data.to(getattr(value, "dtype", None) or given.dtype)  # where: dtype
+            given.data = given.data.to(torch_dtype(getattr(value, "dtype", None) or given.dtype))  # where: dtype
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))

@@ -98,7 +98,9 @@ def insert(module: cst.Module, groups: list[list[str]], behind: str = "", way: s
     stands with them behind all other imports.
     """
     ours = [text for group in groups for text in group if COMPAT in text] if behind or way else []
-    groups = [rest for group in groups if (rest := [text for text in group if text not in ours])]
+    early = _first_use(module.body, {ours[-1].split()[-1].split(".")[0]}) if way and ours else None
+    given = ("import os", "import sys") if early is not None and early < after_imports(list(module.body)) else ()
+    groups = [rest for group in groups if (rest := [text for text in group if text not in (*ours, *given)])]
     if behind and not way:
         module = _insert_behind(module, ours, behind)
     module = _insert_groups(module, groups)
@@ -280,7 +282,7 @@ def _insert_way(module: cst.Module, statements: Sequence[str]) -> cst.Module:
     modules = [name for name in ("os", "sys") if f"{name}.path" in statements[0] and not _binds(body[:place], name)]
     texts = [*(f"import {name}" for name in modules), *statements]  # the file may import them further below
     lines = [_parse(text, module.default_newline) for text in texts]
-    lines[0] = lines[0].with_changes(leading_lines=[_BLANK])
+    lines[0] = lines[0].with_changes(leading_lines=[_BLANK] if place else [])
     return module.with_changes(body=[*body[:place], *lines, *body[place:]])
 
 

@@ -136,7 +136,8 @@ def test_the_short_ones():
     assert isinstance(parts, tuple) and [p.shape for p in parts] == [(2, 1)] * 3
     joined = native.JoiningFunctionObject(torch.cat, dim=1)
     assert torch.equal(joined(x, x), torch.cat([x, x], dim=1))
-    code = migrate_source(HEAD + "f = F.ReLU()\n", options=Options(style="native"))
+    asked = "f = F.ReLU()\ndef run(g, x):\n    return g.apply((x,))\n"
+    code = migrate_source(HEAD + asked, options=Options(style="native"))
     assert "FunctionNode" not in " ".join(map(str, code.helpers)) and "compat.FunctionObject(F.relu)" in code.code
 
 

@@ -122,11 +122,11 @@ from chainer import Variable, cuda
 
 
 def first(x):
-    return cuda.elementwise('T x', 'T y', 'y = x', 'one')(x)
+    return cuda.elementwise('raw T x', 'T y', 'y = x[i]', 'one')(x)
 
 
 def second(x):
-    return cuda.elementwise('T x', 'T y', 'y = 2 * x', 'two')(x)
+    return cuda.elementwise('raw T x', 'T y', 'y = 2 * x[i]', 'two')(x)
 
 
 class Model(chainer.Chain):
@@ -148,7 +148,7 @@ def rounds(args):
         print(h.grad)
 """
     ).code
-    assert code.count("cuda.elementwise('T x'") == 2 and code.count("chainer.backends.cuda.elementwise:") == 1
+    assert code.count("cuda.elementwise('raw T x'") == 2 and code.count("chainer.backends.cuda.elementwise:") == 1
     assert migrate(code).code == code
 
 

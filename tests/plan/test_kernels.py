@@ -29,7 +29,7 @@ def test_a_formula_gives_what_it_says(text: str) -> None:
     assert results is not None
     x, w = np.linspace(-2.5, 3, 12).reshape(3, 4), 1.5
     value = eval(ast.unparse(results[0]), {"torch": torch, "x": torch.from_numpy(x), "w": w})
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         np.testing.assert_allclose(value.numpy(), CASES[text](x, w), rtol=1e-12)
 
 
@@ -78,6 +78,10 @@ def test_what_a_kernel_changes_is_changed_in_place() -> None:
     made = "cuda.elementwise('T g, T r', 'T p, T m', 'm += r * (g - m); p -= m', 'n')"
     code = _code(f"{made}(g, self.r, w.data, self.m)")
     assert "    self.m.add_(self.r * (g - self.m))\n    w.data.sub_(self.m)\n" in code
+
+
+def test_a_kernel_that_copies_is_no_name() -> None:
+    assert "cuda.elementwise" in _code("return cuda.elementwise('T x', 'T y', 'y = x', 'n')(x)")
 
 
 def test_a_kernel_that_is_handed_on_is_a_function() -> None:

@@ -65,7 +65,8 @@ class Kernel:
                 if _times(line.value, name) > 1 and not isinstance(known[name], ast.Name):
                     return None
             known[line.name] = put_in(line.value, known)
-        return tuple(known[name] for name in self.outputs) if set(self.outputs) <= known.keys() else None
+        results = tuple(known[name] for name in self.outputs if not isinstance(known.get(name), (ast.Name, type(None))))
+        return results if len(results) == len(self.outputs) else None  # a kernel makes arrays of its own
 
 
 def read_kernel(texts: tuple[str, str, str]) -> Kernel | None:
