@@ -188,7 +188,7 @@ def emit_base(objects: Objects, context: Context, decisions: Decisions, handed: 
         info = context.analysis.classes.get(node)
         if info is None:
             continue
-        short = info in native or says_all(objects, context, info)
+        short = handed and info in native or says_all(objects, context, info)
         if not short and not handed:
             continue
         text = _BASES[handed, short]
