@@ -43,6 +43,7 @@ _ITERATOR = "chainer.dataset.Iterator"
 _ITERATORS = frozenset(f"chainer.iterators.{name}Iterator" for name in ("Serial", "Multiprocess", "Multithread"))
 _OPTIMIZER = "chainer.Optimizer"
 _CORE = "update_core"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _UNSEEN = frozenset({_CORE, "order_sampler", "new_epoch"})
 _COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "previous_epoch_detail"})
 _BETWEEN = frozenset({"epoch", "epoch_detail", "iteration"})  # what a manager says as well between two updates
@@ -177,13 +178,30 @@ def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
     owners = [k.cls for k in options(analysis.kind(node.value)) if isinstance(k, Inst)]
     if node.attr == "epoch" and any(analysis.derives(cls, _OPTIMIZER) for cls in owners):
         return False  # an updater counts the epochs of its optimizers
-    if (
-        node.attr in _COUNTERS - _BETWEEN | {"update"}
-        or node.attr in _BETWEEN
-        and _is_in_updater(analysis, module, node)
-    ):
+    between = node.attr in _WITHIN or node.attr in _BETWEEN and _is_between_updates(analysis, module, node)
+    between = between and not _is_in_updater(analysis, module, node)
+    if node.attr in _COUNTERS | {"update"} and not between and not _is_of_trainer(analysis, node):
         return not any(analysis.derives(cls, _UPDATER) for cls in owners)
     return True
+
+
+def _is_between_updates(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether no update asks for a counter: an extension or a trigger does, or the function that makes the updater.
+
+    Within an update, the epoch of a manager is one behind when its last batch has been drawn.
+    """
+    function = module.source.enclosing(node, *_FUNCTIONS)
+    if not isinstance(function, _FUNCTIONS):
+        return True
+    names = [a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)]
+    if any("trainer" in name for name in names):
+        return True
+    return any(
+        isinstance(kind, Inst) and analysis.derives(kind.cls, _UPDATER)
+        for call in nodes_of(function)
+        if isinstance(call, ast.Call)
+        for kind in options(analysis.kind(call))
+    )
 
 
 def _is_of_trainer(analysis: Analysis, node: ast.Attribute) -> bool:

@@ -47,7 +47,7 @@ _WALKERS = frozenset({_COUNTING, "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.t
 _JUMPS: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue)
 _SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
 _RATES = frozenset({"lr", "alpha", "eta", "momentum", "beta1", "beta2", "rho", "eps"})
-_COMPUTING = frozenset("abs float getattr hasattr int isinstance len max min pow print range round setattr str".split())
+_COMPUTING = frozenset("abs float getattr hasattr int isinstance len max min pow print range round str".split())
 _RESET = frozenset({"epoch", "current_position", "is_new_epoch", "_pushed_position", "_epoch", "_is_new_epoch"})
 
 

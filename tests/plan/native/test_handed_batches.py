@@ -324,6 +324,7 @@ def test_what_is_asked_of_an_updater_beside_its_batches(name, trainer, tmp_path)
 # what keeps an updater drawing its batches
 DRAWN = {
     "it asks for epochs": {"draw": USUAL["draw"] + "\n        assert self.epoch >= 0"},
+    "a loss asks for epochs": {"more": "model.lossfun = lambda y, t: F.softmax_cross_entropy(y, t) * updater.epoch"},
     "it asks whether one begins": {"draw": USUAL["draw"] + "\n        assert self.is_new_epoch in (True, False)"},
     "of two iterators": {"draw": USUAL["draw"] + "\n        self.get_iterator('other')"},
     "somebody steps it": {"more": "updater.update()"},
