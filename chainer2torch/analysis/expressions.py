@@ -8,7 +8,7 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import is_announced, those_below
 from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
 from chainer2torch.analysis.folding import fold, repeated
-from chainer2torch.analysis.models.demands import only_of_variables
+from chainer2torch.analysis.models.demands import is_number_without, only_of_variables
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -319,7 +319,7 @@ class Expressions(Interpreter):
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:
-        if kind is BOTTOM or _is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
+        if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
             return BOTTOM
         if isinstance(kind, Ref):
             if kind.name in CUPY and name == "get_array_module" and self.rules.style == "native":
@@ -408,8 +408,3 @@ class Expressions(Interpreter):
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)
-
-
-def _is_number_without(kind: Kind, name: str) -> bool:
-    """Whether it is a number of Python's, which has no attribute of that name."""
-    return scalar_type(kind) in ("int", "float", "bool") and not hasattr(float, name) and not hasattr(int, name)

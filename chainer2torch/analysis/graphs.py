@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.kinds import (
@@ -30,6 +30,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     options,
 )
+from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
@@ -134,7 +135,7 @@ class _Reading:
         if isinstance(node, (ast.With, ast.AsyncWith)):
             for item in node.items:
                 self._calls(item.context_expr, state)
-            outer, self.recording = self.recording, self.recording and not any(map(_stops_recording, node.items))
+            outer, self.recording = self.recording, self.recording and not any(map(stops_recording, node.items))
             state = self._block(node.body, state)
             self.recording = outer
             return state
@@ -211,13 +212,13 @@ class _Reading:
         if (
             not self.recording
             or not any(may_hold_graph(k) for k in options(self.kind(node)))
-            or _called(node) in _LEAVES
+            or called_name(node) in _LEAVES
         ):  # `chainer.Variable(x)`: nothing was computed for it
             return NOTHING
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
             if not isinstance(self.kind(node.func.value), (Mod, Ref)):
                 return self._value(node.func.value, state)
-        if isinstance(node, ast.Call) and node.args and _called(node) in _SAME:
+        if isinstance(node, ast.Call) and node.args and called_name(node) in _SAME:
             return self._value(node.args[0], state)
         found = self._names(node, state)
         if not found.behind and self._comes_from_outside(node):
@@ -270,7 +271,7 @@ class _Reading:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def _calls(self, node: ast.AST, state: State) -> None:
-        for call in _calls_in(node):
+        for call in calls_in(node):
             function = call.func
             if call.args and self.kind(function) == _GRAD:  # it keeps the graph, and needs all of it
                 self._pass(self._names(call.args[0], state).behind)
@@ -384,32 +385,6 @@ def may_hold_graph(kind: Kind) -> bool:
     if isinstance(kind, (Lst, Dct)):
         return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
-
-
-def _called(node: ast.expr) -> str:
-    """The last part of the name of what an expression calls."""
-    function = node.func if isinstance(node, ast.Call) else None
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _stops_recording(item: ast.withitem) -> bool:
-    """``with chainer.no_backprop_mode():`` and ``with chainer.using_config('enable_backprop', False):``."""
-    call = item.context_expr
-    name = call.func if isinstance(call, ast.Call) else call
-    spelled = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")
-    if spelled == "using_config" and isinstance(call, ast.Call):
-        return [ast.unparse(a) for a in call.args[:2]] == ["'enable_backprop'", "False"]
-    return spelled in ("no_backprop_mode", "no_grad")
-
-
-def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
-    """The calls of an expression or a simple statement, inner ones first; not those inside a lambda."""
-    if isinstance(node, ast.Lambda):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _calls_in(child)
-    if isinstance(node, ast.Call):
-        yield node
 
 
 __all__ = ["GraphUse", "asked_only", "may_hold_graph", "uses_of_graphs"]

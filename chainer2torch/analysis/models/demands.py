@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref
+from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref, scalar_type
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -178,3 +178,8 @@ def _makes(node: ast.AST, name: str) -> bool:
         texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         return any(name in re.findall(r"\w+", text) for text in texts)
     return False
+
+
+def is_number_without(kind: Kind, name: str) -> bool:
+    """Whether it is a number of Python's, which has no attribute of that name."""
+    return scalar_type(kind) in ("int", "float", "bool") and not hasattr(float, name) and not hasattr(int, name)

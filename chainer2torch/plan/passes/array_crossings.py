@@ -20,7 +20,6 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -39,6 +38,7 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
+from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_values import (
     as_text,
     host_array_of,
@@ -143,7 +143,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
             as_text(context, decisions, argument)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
-        _compare_dtypes(context, decisions, call.args[:2])
+        compare_dtypes(context, decisions, call.args[:2])
     elif (
         isinstance(callee, Method)
         and callee.name == "dot"
@@ -399,29 +399,6 @@ def _comparison(context: Context, decisions: Decisions, node: ast.Compare) -> No
         if is_torch_dtype(context.analysis.kind(node.left)):
             wrap(context, decisions, node.left, "compat.numpy_dtype(value)")
     else:
-        _compare_dtypes(context, decisions, sides)
+        compare_dtypes(context, decisions, sides)
         if not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             compared_as_tensors(context, decisions, sides)
-
-
-def _compare_dtypes(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
-    """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
-    parts = [part for side in sides for part in (side.elts if isinstance(side, (ast.Tuple, ast.List)) else [side])]
-    kinds = [context.analysis.kind(part) for part in parts]
-    if any(map(is_torch_dtype, kinds)):
-        for part, kind in zip(parts, kinds, strict=True):
-            if not is_torch_dtype(kind):
-                _as_torch_dtype(context, decisions, part, kind)
-
-
-def _as_torch_dtype(context: Context, decisions: Decisions, node: ast.expr, kind: Kind) -> None:
-    dtype = dtype_of(kind)
-    if dtype is not None:
-        decisions.replace(node, f"torch.{dtype}", {})
-    elif not isinstance(node, ast.Constant) and not _is_torch_already(kind):
-        wrap(context, decisions, node, "compat.torch_dtype(value)")
-
-
-def _is_torch_already(kind: Kind) -> bool:
-    """Whether this is ``torch.float16``: the file is half migrated, by hand or by an earlier run."""
-    return isinstance(kind, Ref) and kind.name.rpartition(".")[0] == "torch"

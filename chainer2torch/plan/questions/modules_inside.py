@@ -17,6 +17,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import asks, module_flag
 from chainer2torch.plan.native.unregistered import is_without_mode
+from chainer2torch.plan.questions.computed_names import asked_by_name, is_kept_attribute, object_of
 from chainer2torch.plan.questions.link_parts import are_parts
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
@@ -145,7 +146,7 @@ class ModulesInside:
                 self._ask_computed(root_name(named) in self._values)
                 return
             asked = callee.value
-        elif isinstance(callee, ast.Attribute) and not _is_attribute(kind(callee.value), callee.attr):
+        elif isinstance(callee, ast.Attribute) and not is_kept_attribute(kind(callee.value), callee.attr):
             return
         over = loops.get(asked.id) if isinstance(asked, ast.Name) else None
         text = translate(asked) if over is None else self._container(over, translate)
@@ -173,7 +174,7 @@ class ModulesInside:
 
     def _computed(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """What is called is an item (`nets[i](x)`) or the result of a call (`make()(x)`), or a method of one."""
-        holder = _asked_by_name(callee)
+        holder = asked_by_name(callee)
         if (
             holder is not None
             and is_path(holder)
@@ -223,7 +224,7 @@ class ModulesInside:
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
             text = translate(receiver) if is_path(receiver) else None
             if receiver is call.func and isinstance(self._context.analysis.kind(receiver), Func) and text:
-                held, text = text, _object_of(text, info)
+                held, text = text, object_of(text, info)
                 if text is None:  # the helper asks the method itself for its object
                     self._found[held] = None
                     self.asked = self.methods = covered = True
@@ -383,29 +384,6 @@ def _alike(a: Kind, b: Kind) -> bool:
         and a.cls == b.cls
         and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
     )
-
-
-def _asked_by_name(callee: ast.expr) -> ast.expr | None:
-    """The object of ``getattr(self, name)(x)``."""
-    if (
-        isinstance(callee, ast.Call)
-        and isinstance(callee.func, ast.Name)
-        and callee.func.id == "getattr"
-        and callee.args
-    ):
-        return callee.args[0]
-    return None
-
-
-def _object_of(text: str, info: FuncInfo) -> str | None:
-    """The object whose method a name stands for: `self` of `f(x)`, where the caller passed `self.method` as `f`."""
-    method = f".{getattr(info.node, 'name', '')}"
-    return text[: -len(method)] if text.endswith(method) else None
-
-
-def _is_attribute(kind: Kind, name: str) -> bool:
-    """Whether an object of a class of the project is asked for what the class keeps in itself."""
-    return any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and name in k.cls.attrs for k in options(kind))
 
 
 def _chain(context: Context, node: ast.AST) -> frozenset[ast.AST]:
