@@ -78,7 +78,8 @@ def test_links_come_from_callers():
 
 
 def test_a_link_without_parameters_has_a_device():
-    assert "compat.device_of(self)" in equal(STATISTICS)
+    """That of its input."""
+    assert "device = x.device" in equal(STATISTICS)
 
 
 REPEATED = """

@@ -55,7 +55,8 @@ def begun_by(context: Context, call: ast.Call) -> list[ast.Assign]:
 def start_of(context: Context, call: ast.Call) -> ast.Assign | None:
     """The one statement ``y.grad = g`` that a call ``y.backward()`` begins with, in plain sight: ``y.backward(g)``.
 
-    Both stand in one block, nothing but gradients is cleared between them, and nobody asks for ``y.grad``.
+    Both stand in one block, nothing but gradients is cleared between them, nobody asks for ``y.grad``, and it is
+    the only way back from y.
     """
     statement, owner = context.source.parents.get(call), getattr(call.func, "value", None)
     given = begun_by(context, call) if isinstance(owner, ast.Name) else []
@@ -75,7 +76,8 @@ def start_of(context: Context, call: ast.Call) -> ast.Assign | None:
         and ast.unparse(node.value) == owner.id
         for node in nodes_of(scope)
     )
-    return None if asked else start
+    again = [n for n in nodes_of(scope) if isinstance(n, ast.Attribute) and n.attr == "backward" and n is not call.func]
+    return None if asked or any(ast.unparse(node.value) == owner.id for node in again) else start  # the graph is kept
 
 
 def started_by(context: Context, start: ast.Assign) -> ast.Call | None:

@@ -77,7 +77,10 @@ class Arrays(Mapping):
         self._names = {name.replace("|", "/"): name for name in self._archive.files} if self._archive else {}
 
     def __getitem__(self, name):
-        return self._archive[self._names[name]]
+        try:
+            return self._archive[self._names[name]]
+        except SystemError:  # CPython 3.11 counts wrong where two threads parse at once, as NumPy does for each header
+            return self._archive[self._names[name]]
 
     def __contains__(self, name):
         return name in self._names
