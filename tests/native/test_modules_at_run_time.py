@@ -24,3 +24,23 @@ def test_both_kinds_of_arrays():
     assert "xp = compat.array_module(x)" in code and "torch.sum(y.detach(), dim=1)" in code, code
     for expected, found in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+
+
+TESTED = """
+def check(xp, x):
+    xp.testing.assert_allclose(x, xp.asarray([1, 2]), rtol=0)
+    return xp.asarray([1, 2]).sum()
+
+
+def gpu():
+    return check(chainer.backends.cuda.cupy, 0)
+
+
+def run(xs):
+    return [int(check(np, np.array([1, 2])))]
+"""
+
+
+def test_arrays_of_a_module_that_is_handed_in_reach_numpys_assertions():
+    theirs, ours, _ = run(TESTED)
+    assert ours == theirs == [3]

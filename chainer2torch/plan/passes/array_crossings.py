@@ -21,6 +21,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
+from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity
@@ -56,6 +57,7 @@ from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import among_tensors
+from chainer2torch.plan.questions.xp_devices import is_device
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
@@ -72,12 +74,6 @@ _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 _MAKING_ARRAYS = frozenset({"array", "asarray"})
 _WRITE = frozenset({"builtins.repr", "builtins.str"})
 _CODE = "C2T320"
-
-
-# -- methods of arrays ---------------------------------------------------------------------------------------------
-
-
-# -- where host and device meet ------------------------------------------------------------------------------------
 _OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float was Python's own, which takes tensors
 
 
@@ -200,7 +196,9 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
             if (
-                to_host(context, decisions, part)
+                _is_of_module(context, part)
+                and wrap(context, decisions, part, "compat.to_host(value)")
+                or to_host(context, decisions, part)
                 or not _is_read(context, call, name, part)
                 and _held(context, decisions, part)
             ):
@@ -232,6 +230,12 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         )
     else:
         decisions.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
+
+
+def _is_of_module(context: Context, node: ast.expr) -> bool:
+    """``xp.asarray([0, 1])`` of a module that is handed in: NumPy's array where it is NumPy."""
+    module = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return module is not None and context.kind(module) == XP and not is_device(context, module)
 
 
 def _is_read(context: Context, call: ast.Call, name: str, node: ast.expr) -> bool:

@@ -73,8 +73,20 @@ class ModulesInside:
         self._values = values_in(statement)
         self._sure = self._passed_over = False
         self._look(body, self._outside, loops_in(statement))
+        for text in [text for text in self._found if self._is_of_heirs(text)]:
+            del self._found[text]
+            self.unnamed = True
         # a method of an object that nothing is known of may run the only module there is
         self.unnamed = self.unnamed or self._passed_over and not self._sure
+
+    def _is_of_heirs(self, text: str) -> bool:
+        """Whether ``self.name`` is what only classes below have: other objects of the class lack it."""
+        owner, _, name = text.partition(".")
+        cls = self._context.enclosing_class(self._statement)
+        if owner != "self" or cls is None or not name.isidentifier():
+            return False
+        owners = [one for one in self._context.analysis.mro(cls) if isinstance(one, ClassInfo)]
+        return not any(name in one.attrs or name in one.methods for one in owners)
 
     @property
     def expressions(self) -> list[str]:
