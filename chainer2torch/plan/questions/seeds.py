@@ -76,8 +76,21 @@ def start_of(context: Context, call: ast.Call) -> ast.Assign | None:
         and ast.unparse(node.value) == owner.id
         for node in nodes_of(scope)
     )
-    again = [n for n in nodes_of(scope) if isinstance(n, ast.Attribute) and n.attr == "backward" and n is not call.func]
-    return None if asked or any(ast.unparse(node.value) == owner.id for node in again) else start  # the graph is kept
+    return None if asked or _goes_back_again(scope, call, owner.id) else start
+
+
+def _goes_back_again(scope: ast.AST, call: ast.Call, name: str) -> bool:
+    """Whether the same result goes back once more further down: its graph is kept until then."""
+    made = [
+        n.lineno for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    later = [
+        n.lineno
+        for n in nodes_of(scope)
+        if isinstance(n, ast.Attribute) and n.attr == "backward" and ast.unparse(n.value) == name
+        if n.lineno > call.lineno
+    ]
+    return any(not any(call.lineno < line < other for line in made) for other in later)
 
 
 def started_by(context: Context, start: ast.Assign) -> ast.Call | None:
