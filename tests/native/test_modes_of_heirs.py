@@ -38,7 +38,8 @@ class Net(chainer.Chain):
 
 
 def run(xs):
-    return [float(F.sum(kind(Net()).run(chainer.Variable(np.ones((2, 3), 'f')), False)).array) for kind in (Handed, Plain)]
+    x = chainer.Variable(np.ones((2, 3), 'f'))
+    return [float(F.sum(kind(Net()).run(x, False)).array) for kind in (Handed, Plain)]
 """
 
 
