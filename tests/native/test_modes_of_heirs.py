@@ -1,6 +1,6 @@
 """Modes of blocks in classes whose heirs differ in what they keep."""
 
-from tests.support.native_snippets import run
+from tests.support.native_snippets import migrated, run
 
 HEIRS = """
 import chainer.links as L
@@ -46,3 +46,22 @@ def run(xs):
 def test_what_only_some_heirs_have_is_not_asked_of_all():
     theirs, ours, _ = run(HEIRS)
     assert ours == theirs == [6, 6]
+
+
+PREDICT = """
+class Net(chainer.Chain):
+    def forward(self, x):
+        return F.dropout(x, 0.5)
+
+    def predict(self, x):
+        with chainer.using_config('train', False):
+            return self.forward(x) * 2
+"""
+
+
+def test_a_method_that_only_others_call_leaves_the_model_in_its_mode():
+    """Whoever calls it may have called ``eval()``, and goes on in that mode."""
+    alone = migrated(PREDICT).code
+    assert "was_training = self.training" in alone and "self.train(was_training)" in alone, alone
+    called = migrated(PREDICT + "\n\ndef f(x):\n    return Net().predict(x)\n").code
+    assert "self.train()" in called

@@ -163,3 +163,37 @@ def test_an_alternative_that_holds_a_link_twice_has_it_in_two_places():
 def test_a_link_out_of_an_object_that_is_held_nowhere_is_in_one_place():
     code = native_programs.check(_TAKEN + _TRAIN, head=_HEAD)
     assert ".faithful_" not in code and ".MomentumSGD(model.parameters()" in code
+
+
+_HELD = """
+class Update(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.mlp = L.Linear(3, 3)
+
+
+ONE = Update()
+
+
+def held():
+    return ONE
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 3)
+            self.first = held().mlp
+            self.second = held().mlp
+            self.out = L.Linear(3, 5)
+
+    def __call__(self, x):
+        return self.out(F.tanh(self.second(self.first(self.embed(x)))))
+"""
+
+
+def test_a_link_out_of_an_object_that_a_function_holds_may_be_in_two_places():
+    code = native_programs.check(_HELD + _TRAIN, head=_HEAD)
+    assert "torch.optim" not in code

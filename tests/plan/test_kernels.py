@@ -18,6 +18,7 @@ CASES = {
         x >= 0, (abs(x) + 1) ** w - w, -np.exp(w * x)
     ),
     "T z = tanh(x) * (T)0.5; /* halves */ y = z - w; // done": lambda x, w: np.tanh(x) * 0.5 - w,
+    "y = x > 0 ? w : x": lambda x, w: np.where(x > 0, w, x),
     "T z = x * w; T s = fabs(z) + 1; y = sqrt(s)": lambda x, w: np.sqrt(abs(x * w) + 1),
 }
 
@@ -31,6 +32,7 @@ def test_a_formula_gives_what_it_says(text: str) -> None:
     value = eval(ast.unparse(results[0]), {"torch": torch, "x": torch.from_numpy(x), "w": w})
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(value.numpy(), CASES[text](x, w), rtol=1e-12)
+    assert value.dtype == torch.float64
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,12 @@ def test_a_formula_gives_what_it_says(text: str) -> None:
         ("raw T x", "T y", "y = x[i]"),
         ("int32 x", "T y", "y = x / 2"),
         ("T x", "T y", "y = 1 / 2 * x"),  # 0 in C
+        ("T x", "T y", "y = x * ((1 + 2) / 2)"),  # 1 in C
+        ("T x", "T y", "y = x > 0"),  # of type T in C
+        ("T x", "T y", "y = x > 0 ? 1 : -1"),
+        ("T x", "T y", "y = (x > 0) + (x > 1)"),
+        ("T x, T g", "T y", "y = g * (x > 0)"),
+        ("T x", "T y", "y = 0.5"),
         ("T x", "T y", "y = 0; for (int k = 0; k < 3; ++k) { y += x; }"),
         ("T x", "T y", "if (x > 0) { y = x; }"),
         ("T x", "T y", "y = own(x)"),

@@ -42,7 +42,7 @@ def register_persistent(module: nn.Module, name: str) -> None:
 def _save_persistent(module: nn.Module, state_dict: dict[str, Any], prefix: str, local_metadata: Any) -> None:
     for name in module.__dict__["_chainer_persistent"]:
         value = getattr(module, name)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
             value = torch.from_numpy(value.copy())  # torch.load takes no array of NumPy
         state_dict[prefix + name] = value.item() if isinstance(value, np.generic) else value
 
@@ -60,6 +60,8 @@ def _load_persistent(
     for name in module.__dict__["_chainer_persistent"]:
         if prefix + name in state_dict:
             value, held = state_dict.pop(prefix + name), getattr(module, name)
-            setattr(module, name, value.numpy() if isinstance(held, np.ndarray) and torch.is_tensor(value) else value)
+            setattr(
+                module, name, value.cpu().numpy() if isinstance(held, np.ndarray) and torch.is_tensor(value) else value
+            )
         elif strict:
             missing_keys.append(prefix + name)

@@ -81,11 +81,11 @@ def read_kernel(texts: tuple[str, str, str]) -> Kernel | None:
             continue
         match = _STATEMENT.fullmatch(text.strip())
         value = _expression(match["value"], known) if match else None
-        if match is None or value is None:
+        if match is None or value is None or isinstance(value, ast.Compare):  # a Boolean there, a T here
             return None
         name = match["name"]
-        if match["local"] and name in known or not match["local"] and name not in outputs:
-            return None
+        if match["local"] and name in known or not match["local"] and (name not in outputs or not _names(value)):
+            return None  # no array is made of a number
         known.add(name)
         lines.append(Line(name, match["op"], value, bool(match["local"])))
     named = {line.name for line in lines}
@@ -104,9 +104,9 @@ def put_in(value: ast.expr, known: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def functions_of(value: ast.expr) -> list[set[str]]:
-    """For every function of one number in an expression: the names in its argument."""
-    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call) and len(n.args) == 1]
-    return [_names(call.args[0]) for call in calls]
+    """For every function in an expression: the names in its argument, or in those that `torch.where` chooses from."""
+    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    return [set().union(*map(_names, call.args[-2:])) for call in calls]
 
 
 def _parameters(text: str) -> tuple[str, ...] | None:
@@ -129,7 +129,10 @@ def _expression(text: str, known: set[str]) -> ast.expr | None:
         asked = _expression(condition, known)
         if "?" in rest or None in parts or not isinstance(asked, ast.Compare):
             return None
-        return _call("where", [asked, *(part for part in parts if part is not None)])
+        found = [part for part in parts if part is not None]
+        if not any(map(_names, found)):
+            return None  # of numbers alone it has another dtype than T
+        return _call("where", [asked, *found])
     if re.search(r"\*\*|//|[&|!%~^]|'|\"", text.replace("!=", "==")):
         return None
     try:
@@ -149,8 +152,9 @@ def _checked(node: ast.expr, known: set[str]) -> ast.expr | None:
         return ast.UnaryOp(node.op, inner) if inner is not None else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
         left, right = _checked(node.left, known), _checked(node.right, known)
-        whole = all(isinstance(side, ast.Constant) and type(side.value) is int for side in (left, right))
-        if left is None or right is None or whole and isinstance(node.op, ast.Div):  # in C, 1 / 2 is 0
+        if left is None or right is None or ast.Compare in (type(left), type(right)):  # a Boolean is no T
+            return None
+        if isinstance(node.op, ast.Div) and _is_whole(left) and _is_whole(right):  # in C, 1 / 2 is 0
             return None
         return ast.BinOp(left, node.op, right)
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _COMPARISONS):
@@ -166,6 +170,12 @@ def _checked(node: ast.expr, known: set[str]) -> ast.expr | None:
         if node.func.id in _FUNCTIONS and len(given) == 1:
             return _call(_FUNCTIONS[node.func.id], given)
     return None
+
+
+def _is_whole(node: ast.expr) -> bool:
+    """Whether an expression is made of whole numbers alone."""
+    parts = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Constant))]
+    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in parts)
 
 
 def _call(name: str, arguments: list[ast.expr]) -> ast.Call:

@@ -85,8 +85,8 @@ class ModulesInside:
         cls = self._context.enclosing_class(self._statement)
         if owner != "self" or cls is None or not name.isidentifier():
             return False
-        owners = [one for one in self._context.analysis.mro(cls) if isinstance(one, ClassInfo)]
-        return not any(name in one.attrs or name in one.methods for one in owners)
+        owners = [one for one in self._context.analysis.mro(cls) if one != "builtins.object"]
+        return all(isinstance(o, ClassInfo) and name not in o.attrs and name not in o.methods for o in owners)
 
     @property
     def expressions(self) -> list[str]:

@@ -45,7 +45,17 @@ def begins_in_training(context: Context, statement: ast.stmt) -> bool:
     if function is None:
         return context.source.enclosing(statement, ast.Lambda) is None
     assert isinstance(function, _DEFS)
-    return not _doubted(analysis, context.module, function) and function.name not in analysis.once(_in_doubt)
+    if _doubted(analysis, context.module, function) or function.name in analysis.once(_in_doubt):
+        return False
+    info = analysis.functions.get(function)
+    for_others = info is not None and info.cls is not None and analysis.derives(info.cls, "chainer.Link")
+    return not for_others or function.name in analysis.once(_named)  # nobody here calls `predict`: others will
+
+
+def _named(analysis: Analysis) -> frozenset[str]:
+    """The members that the program names."""
+    modules = analysis.project.modules.values()
+    return frozenset(node.attr for module in modules for node in module.source.of(ast.Attribute))
 
 
 def ends_at_its_end(block: ast.With) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Method, Tensor, options
+from chainer2torch.analysis.kinds import Class, Inst, Method, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.questions.link_parts import objects_in
@@ -91,15 +91,16 @@ def _twice(analysis: Analysis, root: Inst) -> bool:
             # what the holder makes itself is another one in each of its objects
             at = entry.holder.site if entry.given is not entry.value else 0
             places.setdefault(site, {}).setdefault((entry.value, at), []).append(_way_to(analysis, entry, ways)[0])
-            if isinstance(entry.given, (ast.Name, ast.Attribute)) and not _of_temporary(entry.given):
+            if isinstance(entry.given, (ast.Name, ast.Attribute)) and not _of_temporary(analysis, entry.given):
                 had.add(site)
     several = {site for site in had if _meet([*places[site].values()])}
     return bool(several - analysis.once(_copied))
 
 
-def _of_temporary(given: ast.expr) -> bool:
+def _of_temporary(analysis: Analysis, given: ast.expr) -> bool:
     """Whether a link is taken out of an object that is made there and held nowhere: ``self.mlp = Update(3).mlp``."""
-    return isinstance(given, ast.Attribute) and isinstance(given.value, ast.Call)
+    made = given.value if isinstance(given, ast.Attribute) else None
+    return isinstance(made, ast.Call) and all(isinstance(k, Class) for k in options(analysis.kind(made.func)))
 
 
 def _meet(places: list[list[_Choices]]) -> bool:
