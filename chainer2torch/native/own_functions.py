@@ -120,7 +120,8 @@ class _OldStep(torch.autograd.Function):
         ]
         if torch.is_grad_enabled():
             name = type(ctx.node).__name__
-            gradients = [g if g is None else _Once.apply(name, g.detach().requires_grad_()) for g in gradients]
+            once: Any = _Once
+            gradients = [g if g is None else once.apply(name, g.detach().requires_grad_()) for g in gradients]
         return None, *gradients
 
 

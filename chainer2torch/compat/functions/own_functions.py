@@ -141,9 +141,9 @@ class FunctionNode:
 class Function(FunctionNode):
     """The older protocol: called like a function, ``backward(inputs, grad_outputs)`` gets tensors without graph.
 
-    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice: that raises where it is
-    tried. ``forward`` may write into its inputs and return them: as in Chainer nobody notices, and ``backward`` sees
-    what they hold then.
+    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice: that raises where
+    it is tried. ``forward`` may write into its inputs and return them: as in Chainer nobody notices, and ``backward``
+    sees what they hold then.
     Source: chainer.Function.
     """
 
