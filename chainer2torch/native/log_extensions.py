@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -45,7 +45,7 @@ class _NamedByParents:
     def __init__(self, module: nn.Module):
         self.module = module
 
-    @cached_property
+    @functools.cached_property
     def name(self) -> str:
         holders = [one for one in gc.get_objects() if issubclass(type(one), nn.Module) and "_modules" in vars(one)]
         names = {name for one in holders for name, child in named_children(one) if child is self.module}
@@ -72,9 +72,12 @@ class ParameterStatistics(extensions.ParameterStatistics):
         "percentile": lambda x: torch.quantile(x, x.new_tensor((0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87)) / 100),
     }
 
-    def __init__(self, links: Any, *args: Any, **options: Any):
+    def __init__(self, links: Any, statistics: Any = "default", *args: Any, **options: Any):
         links = links if isinstance(links, (list, tuple)) else [links]
-        super().__init__([_NamedByParents(link) for link in links], *args, **options)
+        if isinstance(statistics, dict):  # where: statistics
+            # several values of NumPy are reported one by one, too
+            statistics = {name: lambda x, f=f: torch.as_tensor(f(x)) for name, f in statistics.items()}
+        super().__init__([_NamedByParents(link) for link in links], statistics, *args, **options)
 
 
 class PrintReport(extensions.PrintReport):

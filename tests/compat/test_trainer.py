@@ -616,12 +616,16 @@ def test_parameter_statistics_and_plots(tmp_path):
         model = made.updater.get_optimizer("main").target
         model.name = "net"
         made.extend(api.extensions.ParameterStatistics(model, trigger=(2, "iteration")))
+        own = {"sum": lambda x: (x**2).sum(), "places": lambda x: np.percentile(np.asarray(x), (10, 90))}
+        made.extend(api.extensions.ParameterStatistics(model, own, trigger=(2, "iteration"), prefix="own"), name="own")
         made.extend(api.extensions.LogReport(trigger=(2, "iteration")))
         made.extend(api.extensions.PlotReport(["main/loss"], "epoch", filename="loss.pdf"), call_before_training=True)
 
     run_both(tmp_path, build, epochs=2)
     same_log(*(log_of(tmp_path / api.__name__) for api in BOTH), rtol=1e-3)
-    assert "net/predictor/l1/W/data/percentile/6" in log_of(tmp_path / BOTH[-1].__name__)[0]
+    assert {"net/predictor/l1/W/data/percentile/6", "own/net/predictor/l1/W/grad/places/1"} <= set(
+        log_of(tmp_path / BOTH[-1].__name__)[0]
+    )
     if log_extensions.PlotReport.available():
         assert all((tmp_path / api.__name__ / "loss.pdf").read_bytes()[:4] == b"%PDF" for api in BOTH)
 

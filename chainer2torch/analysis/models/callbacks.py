@@ -7,11 +7,12 @@ import re
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Method, Ref, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Inst, Kind, Method, Ref, Tensor, Tup, options
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
 
 
+STATISTICS = "chainer.training.extensions.ParameterStatistics"
 _KNOWN_CALLERS = (
     "chainer.links.Classifier",
     "chainer.training.updaters",
@@ -22,9 +23,11 @@ _KNOWN_CALLERS = (
     "chainer.training.Trainer",
     "chainer.optimizers",
     SEQUENTIAL,
+    STATISTICS,
 )
 _NAMED_LINKS = ("chainer.Chain", "chainer.FunctionSet")  # what they are made of is called by its name: `model.fc(x)`
 _OBSERVE, _TRAINER = "chainer.training.extensions.observe_value", "chainer.training.Trainer"
+_FLAT = Tensor(rank=1, dtype="float32", array=True)  # what a statistic is made of: the values of a parameter
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
 
@@ -61,6 +64,12 @@ def fed_functions(
             if isinstance(option, (Func, Method)):
                 interpreter.call(option, [Inst(_TRAINER)], {}, None)
         return [function]
+    if callee.name == STATISTICS:
+        statistics = keywords.get("statistics", args[1] if len(args) > 1 else UNKNOWN)
+        for option in options(statistics.element) if isinstance(statistics, Dct) else ():
+            if isinstance(option, (Func, Method)):
+                interpreter.call(option, [_FLAT], {}, None)
+        return [statistics]
     if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
         return [*args]
     if callee.name == data.TRANSFORMED:

@@ -6,9 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
-    Batch,
     Const,
-    Dct,
     HostArray,
     Inst,
     Kind,
@@ -20,11 +18,12 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts import identity
+from chainer2torch.plan.parts import identity, statistics_of_parameters
 from chainer2torch.plan.parts.beside_arrays import beside_expression
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
@@ -53,6 +52,8 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
+from chainer2torch.plan.parts.sequences_of_numbers import as_sequences
+from chainer2torch.plan.parts.tested_arrays import tested_class
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
@@ -85,6 +86,7 @@ def run(context: Context) -> Decisions:
     ):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
+            as_sequences(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp):
             _arithmetic(context, decisions, node)
@@ -118,12 +120,14 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         wrap(context, decisions, arguments[0], "compat.numpy_dtype(value)")
     elif made_tensor(context, call) is not None:
         return  # it makes a tensor, and takes tensors' dtypes and shapes as they are
+    elif callee == Ref(STATISTICS):
+        statistics_of_parameters.of_numpy(context, decisions, call)
     elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(context, decisions, call, callee.name[6:], arguments)
     elif isinstance(callee, Method) and isinstance(callee.receiver, Inst) and callee.receiver.cls in GENERATORS:
         _numpy_call(context, decisions, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
-        _isinstance(context, decisions, call)
+        tested_class(context, decisions, call)
     elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(context, call, callee):
         for argument in arguments:
             to_host_if_array(context, decisions, argument)
@@ -283,22 +287,6 @@ def _copied(context: Context, dst: ast.expr, src: ast.expr) -> str:
     if all(isinstance(k, Tensor) for k in options(context.kind(src))):
         return "dst.copy_(src)"
     return f"dst.copy_(torch.as_tensor(src{'.copy()' if runs_backwards(context, src) else ''}))"
-
-
-def _isinstance(context: Context, decisions: Decisions, call: ast.Call) -> None:
-    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now, as what a converter gives if it is one array."""
-    if len(call.args) != 2:
-        return
-    kinds = options(context.analysis.kind(call.args[0]))
-    arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
-    if not arrays or not all(k in arrays or isinstance(k, (Tup, Dct)) or scalar_type(k) is not None for k in kinds):
-        return
-    classes = call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
-    for cls in classes:
-        wanted = context.analysis.kind(cls)
-        if isinstance(wanted, Ref) and wanted.name == "numpy.ndarray":
-            decisions.replace(cls, "torch.Tensor", {})
-            decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
 
 
 def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None:
