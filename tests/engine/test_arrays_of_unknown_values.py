@@ -35,6 +35,21 @@ FUNCTIONS = {
     "a sum of names": ("def f(x, a=1.0):\n    return F.sum((x + a) * a - a)\n", BOTH),
     "a sign": ("def f(x):\n    return F.exp(-x)\n", BOTH),
     "handed on": ("def g(y):\n    return F.logsumexp(2 * y, axis=1)\n\n\ndef f(x):\n    return g(x)\n", BOTH),
+    "joined with an array of the module that is found": (
+        "def f(x):\n    xp = chainer.backend.get_array_module(x)\n    ones = xp.ones((2, 1), dtype=x.dtype)\n"
+        "    return F.concat((x, ones), axis=1)\n",
+        BOTH,
+    ),
+    "a product with a part that is read backwards": (
+        "def f(x):\n    y = F.exp(chainer.Variable(np.ones((2, 2), 'f')))\n"
+        "    return 2 * y * x[:, 2:0:-1] + x[:, :0:-1]\n",
+        BOTH,
+    ),
+    "an expression beside an array of the module that is found": (
+        "def f(x):\n    xp = chainer.backend.get_array_module(x)\n    y = F.exp(x)\n"
+        "    return 2 * y / xp.array([1, 2, 3]).reshape(1, 3) - xp.arange(3)\n",
+        BOTH,
+    ),
     "held by an object": (
         "class A:\n    def __init__(self, x, a):\n        self.x = x\n        self.a = a\n\n"
         "    def get(self):\n        return F.softmax(self.a * self.x)\n\n\ndef f(x):\n    return A(x, 2.0).get()\n",
@@ -49,8 +64,8 @@ def test_chainers_functions_take_what_is_computed_from_an_array(name: str) -> No
     module = run(body, calls)
     x = np.arange(6, dtype=np.float32).reshape(2, 3) / 5
     from_array, from_tensor = module.f(x), module.f(torch.from_numpy(x))
-    assert isinstance(from_array, torch.Tensor)
-    np.testing.assert_allclose(from_array.numpy(), from_tensor.numpy(), rtol=1e-6)
+    assert isinstance(from_array, torch.Tensor) and from_array.dtype == from_tensor.dtype == torch.float32
+    np.testing.assert_allclose(from_array.detach().numpy(), from_tensor.detach().numpy(), rtol=1e-6)
 
 
 def test_an_array_of_what_nobody_knows_goes_to_numpy_as_one() -> None:

@@ -28,7 +28,6 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.questions.xp_devices import is_device
-from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.rules.signature import BindError
 
 _REVERSING = frozenset(
@@ -82,6 +81,8 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
             for item, own in zip(items, kinds):  # some may be tensors as they are
                 if layer and own != entering(own, layer):
                     wrap(context, decisions, item, tensor_of(context, item))
+                elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
+                    wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
             wrap(context, decisions, argument, template)
 
@@ -98,31 +99,6 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
     if isinstance(kind, Union) and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
         return "compat.from_host(value)"
     return tensors_of(context, argument) if isinstance(kind, Lst) else tensor_of(context, argument)
-
-
-def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
-    """``x.array <= y`` of a tensor and an array on the host, which PyTorch does not compare; ``!=`` gives one True."""
-    kinds = [context.analysis.kind(side) for side in sides]
-    if not any(all(isinstance(k, Tensor) for k in options(kind)) for kind in kinds):
-        _held_compared(context, decisions, sides, kinds)
-        return
-    for side, kind in zip(sides, kinds):
-        if may_be_host_array(kind) or kind == UNKNOWN and comes_from_host(context, side):
-            wrap(context, decisions, side, tensor_of(context, side))
-
-
-def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr], kinds: list[Kind]) -> None:
-    """``a.array <= high`` of an ``a`` that nobody knows: both become what the other side is."""
-    if len(sides) != 2 or not context.imports_chainer or context.migrated:
-        return
-    for at, held in enumerate(sides):
-        other, kind = sides[1 - at], kinds[1 - at]
-        if kinds[at] != UNKNOWN or not isinstance(held, ast.Attribute) or not is_held_array(context, held):
-            continue
-        if is_moved_to_device(kind):
-            wrap(context, decisions, other, tensor_of(context, other))
-        elif all(isinstance(k, HostArray) for k in options(kind)):
-            wrap(context, decisions, held, "compat.to_host(value)")
 
 
 def may_be_host_array(kind: Kind) -> bool:
@@ -189,7 +165,12 @@ def filled_in_place(context: Context, decisions: Decisions, array: ast.expr) -> 
 
 def tensor_of(context: Context, node: ast.expr, dtype: str = "") -> str:
     """The template that makes a tensor of a host array; PyTorch takes none that runs backwards, so that is copied."""
-    value = "value.copy()" if runs_backwards(context, node) else "value"
+    value = "value"
+    if runs_backwards(context, node):  # of a tensor nothing does
+        several = not all(isinstance(k, HostArray) for k in options(context.analysis.kind(node)))
+        value = "compat.from_host(value)" if several else "value.copy()"
+        if several and not dtype:
+            return value
     return f"torch.as_tensor({value}, dtype=torch.{dtype})" if dtype else f"torch.as_tensor({value})"
 
 
@@ -227,6 +208,8 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
             return True
         if isinstance(called, ast.Attribute) and context.analysis.kind(called.value) == EITHER:
             return not is_device(context, called.value)  # an array of NumPy's, where that is the module
+        if isinstance(called, ast.Attribute) and called.attr in _VIEWING and _is_unknown(context, called.value):
+            return comes_from_host(context, called.value, depth + 1)
         # a Variable has no such method
         return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):

@@ -34,7 +34,11 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
         _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
-    if reverses and kinds == (UNKNOWN,) and (_in_a_link(context, node) or held and context.imports_chainer):
+    several = any(isinstance(k, Tensor) for k in kinds) and not all(isinstance(k, Tensor) for k in kinds)
+    unknown = kinds == (UNKNOWN,) and (
+        _in_a_link(context, node) or held and context.imports_chainer or _meets_tensor(context, node)
+    )
+    if reverses and (several or unknown):
         operands = {"x": context.operand(node.value)}
         indices = [_index(context, p, operands) for p in parts]
         index = indices[0] if len(parts) == 1 else f"({', '.join(indices)})"
@@ -72,6 +76,15 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def _meets_tensor(context: Context, node: ast.Subscript) -> bool:
+    """Whether a part of what some call gives as an array of the host stands beside a tensor in an operation."""
+    parent = context.source.parents.get(node)
+    if not isinstance(parent, ast.BinOp) or not comes_from_host(context, node.value):
+        return False
+    other = parent.right if parent.left is node else parent.left
+    return all(isinstance(k, Tensor) for k in options(context.analysis.kind(other)))
 
 
 def _tensors_of_one(context: Context, decisions: Decisions, node: ast.Subscript, parts: Sequence[ast.expr]) -> None:

@@ -29,7 +29,6 @@ from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
     arguments_as_tensors,
     comes_from_host,
-    compared_as_tensors,
     filled_in_place,
     is_initializer,
     is_moved_to_device,
@@ -38,6 +37,7 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
+from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_values import (
     as_text,
@@ -299,7 +299,12 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         if not all(isinstance(k, Tensor) for k in options(other)):
             continue
         if kind == UNKNOWN and comes_from_host(context, side):
-            moved = ".to(variable)" if isinstance(at, (ast.Name, ast.Attribute)) and not _is_array(other) else ""
+            named = isinstance(at, (ast.Name, ast.Attribute))
+            if not named and not _is_array(other):
+                if beside_expression(context, decisions, node, side, other):
+                    return
+                continue
+            moved = "" if _is_array(other) else ".to(variable)"
             wrap(context, decisions, side, tensor_of(context, side) + moved, variable=at)
         elif may_be_host_array(kind):
             if _is_array(other):
