@@ -338,7 +338,7 @@ class Expressions(Interpreter):
         if isinstance(kind, (Tensor, HostArray)):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
-            return Method(kind, name)
+            return array_kinds.columns(kind) if name == "_datasets" else Method(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
         return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
 

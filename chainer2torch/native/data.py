@@ -76,6 +76,8 @@ class Batches:
 class TupleDataset(StackDataset[Any]):
     """A StackDataset whose slices are lists of examples. Source: chainer.datasets.TupleDataset."""
 
+    _datasets = property(lambda self: self.datasets)  # where: ._datasets
+
     def __getitem__(self, index: Any) -> Any:
         columns = super().__getitem__(index)  # type: ignore[no-untyped-call]
         return list(zip(*columns)) if isinstance(index, slice) else columns

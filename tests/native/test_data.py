@@ -175,6 +175,7 @@ def test_tuple_dataset():
     assert len(ours) == len(theirs) == 3
     assert [ours[i][1] for i in range(3)] == [theirs[i][1] for i in range(3)]
     assert [(x.tolist(), t) for x, t in ours[1:]] == [(x.tolist(), t) for x, t in theirs[1:]]
+    assert ours._datasets[0] is theirs._datasets[0] and ours._datasets[1] == theirs._datasets[1]
     for dataset in (datasets.TupleDataset, data.TupleDataset):
         with pytest.raises(ValueError):
             dataset([1], [2, 3])

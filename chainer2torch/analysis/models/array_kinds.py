@@ -117,6 +117,15 @@ def on_device(kind: Kind) -> Kind:
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 
+def columns(examples: Kind) -> Kind:
+    """``dataset._datasets``: the arrays that a TupleDataset was made of, as those of MNIST and the like."""
+    parts = examples.element.items if isinstance(examples, Lst) and isinstance(examples.element, Tup) else ()
+    arrays = [part for part in parts if isinstance(part, HostArray)]
+    if not arrays or len(arrays) < len(parts):
+        return UNKNOWN
+    return Tup(tuple(HostArray(None if p.rank is None else p.rank + 1, p.dtype) for p in arrays))
+
+
 def entering(kind: Kind, layer: bool = False) -> Kind:
     """What a link sees of an argument: host arrays become tensors where they are passed to it.
 
