@@ -21,7 +21,7 @@ def as_sequences(context: Context, decisions: Decisions, call: ast.Call) -> None
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     found = [(node, text) for node in arguments if (text := _conversion(context, node))]
     choice = chosen(context, call) if found else None
-    if choice is None:
+    if choice is None or choice.template is None or "numpy." in choice.template:  # NumPy takes them as they are
         return
     named = {id(node) for name, node in choice.reading.bound.given.items() if name in _OF_NUMBERS}
     signature = choice.reading.row.signature
