@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from pytorch_pfn_extras.training import Extension, ExtensionsManager
+from pytorch_pfn_extras.training import ExtensionsManager
+from pytorch_pfn_extras.training.extension import Extension
 
 from chainer2torch.native.training import manager_state
 

@@ -104,6 +104,11 @@ def named_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
     return children if in_order else sorted(children)
 
 
+def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """:func:`named_children`, for helpers that are shared with the faithful style."""
+    return named_children(module)
+
+
 def _counted(layers: list[nn.Module]) -> list[tuple[str, nn.Module]]:
     """The links of a Sequential as Chainer counts them: all behind the first in reverse order, without functions."""
     found: list[nn.Module] = []

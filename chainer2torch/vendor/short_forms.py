@@ -67,6 +67,7 @@ SHORT_FORMS = frozenset(
         "initialize_parameter",
         "is_training",
         "link_attribute",
+        "link_children",
         "live",
         "max_pooling_2d",
         "max_pooling_nd",

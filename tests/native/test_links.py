@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from torch import nn
 
+from chainer2torch.compat.links import link_slots
 from chainer2torch.native import links
 from chainer2torch.native.lists import ChainList, FunctionModule
 
@@ -78,3 +79,19 @@ def test_a_parameter_of_another_module():
     with pytest.raises(StopIteration):
         links.parameter_name(nn.Linear(2, 3), nn.Linear(2, 3).weight)
     assert np.array_equal([p for p, _ in links.namedparams(Ours())][:3], ["/scale", "/M/beta", "/M/gamma"])
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Ours(),
+        nn.Sequential(nn.ReLU(), nn.Linear(2, 3), nn.Tanh(), nn.Conv2d(1, 2, 3), FunctionModule(relu), nn.PReLU()),
+        nn.Sequential(nn.Sequential(nn.ReLU()), nn.ModuleList(), nn.LazyLinear(3), nn.BatchNorm1d(2, affine=False)),
+        nn.Sequential(nn.Flatten(), nn.Dropout(), nn.MaxPool2d(2)),
+        nn.ModuleList([nn.ReLU(), nn.Linear(2, 3)]),
+    ],
+)
+def test_children_are_those_of_the_long_helper(module):
+    """Helpers that are shared with the faithful style take the short one in the native style."""
+    expected = link_slots.link_children(module)
+    assert [(name, id(child)) for name, child in links.link_children(module)] == [(n, id(c)) for n, c in expected]
