@@ -77,6 +77,7 @@ def shared_copy(module: nn.Module) -> nn.Module:
     result = copy.copy(module)
     for table in ("_parameters", "_buffers", "_modules"):
         result.__dict__[table] = dict(vars(module)[table])
+    result.__dict__["_chainer_link_names"] = {}  # where: link_name, name_of
     for name, param in module._parameters.items():
         if param is not None:
             if is_lazy(param):

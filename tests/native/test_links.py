@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from torch import nn
 
-from chainer2torch.compat.links import link_slots
+from chainer2torch.compat.links import link_names, link_slots, link_tree
 from chainer2torch.native import links
 from chainer2torch.native.lists import ChainList, FunctionModule
 
@@ -95,3 +95,25 @@ def test_children_are_those_of_the_long_helper(module):
     """Helpers that are shared with the faithful style take the short one in the native style."""
     expected = link_slots.link_children(module)
     assert [(name, id(child)) for name, child in links.link_children(module)] == [(n, id(c)) for n, c in expected]
+
+
+def test_a_copy_has_no_name_as_the_long_helper_has_it():
+    """``link.name`` of what nobody holds is None; its children learn theirs from the copy."""
+
+    def told(copied):
+        before = [list(vars(module)["_chainer_link_names"].values()) for module in copied.modules()]
+        link_names.name_children(copied)
+        names = [link_names.link_name(child) for child in copied.children()]
+        return before, link_names.link_name(copied), names
+
+    def named():
+        net, holder = Ours(), nn.Module()
+        holder.net = net
+        for module in (holder, net, net.parts):
+            link_names.name_children(module)
+        return net
+
+    assert told(links.shared_copy(named())) == told(link_tree.copy_link(named()))
+    assert told(links.shared_copy(named()))[1] is None
+    with pytest.raises(AttributeError, match="name is not known"):
+        link_names.link_name(nn.Linear(2, 3))
