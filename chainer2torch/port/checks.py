@@ -88,10 +88,10 @@ def compare(
     missing_here: str,
     again: bool = False,
 ) -> Compared:
-    """Compares, or says what an earlier call has found when nothing has changed since: the files, and what is installed.
+    """Compares, or says what an earlier call has found when nothing has changed since: files, packages.
 
-    ``run`` gets the original, in which files of Python 2 stand as Python 3 (``modern``), and the copy. ``again``: what is
-    not proved is compared once more; data may have come.
+    ``run`` gets the original, in which files of Python 2 stand as Python 3 (``modern``), and the copy. ``again``: what
+    is not proved is compared once more; data may have come.
     """
     digest = f"{digest_of_python(src, out)} {installed()}"
     known = state.checks.get(name)

@@ -20,7 +20,7 @@ from chainer2torch.verify.warm_workers import WarmWorkers
 
 _WORKERS = {"chainer": worker_process.CHAINER_WORKER, "torch": worker_process.TORCH_WORKER}
 _NEEDS_GPU = re.compile(
-    r"CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
+    "CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
 )
 _EXTENSIONS = "pytorch_pfn_extras"
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
