@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chainer2torch.project.output import Change
 
 PAGE = "chainer2torch.html"
+_UPDATES = 20  # of each optimizer, that are compared
 
 
 @click.command(
@@ -78,6 +79,9 @@ def port(
 
     if not src.is_dir():
         raise Failure(f"{src}: no such folder")
+    for command in scripts:
+        if not shlex.split(command) or not (src / shlex.split(command)[0]).is_file():
+            raise Failure(f"--run {shlex.quote(command)}: no such script in {src}")
     chosen = settings((src,), (), (), (), exclude, quiet=True)
     chosen = dataclasses.replace(
         chosen,
@@ -198,17 +202,20 @@ def _compared(
         from chainer2torch import verify
         from chainer2torch.project import result_cache
 
-        return verify.verify_models(original, copy, cache=result_cache.default_folder(), **comparing)
+        found = verify.verify_models(original, copy, cache=result_cache.default_folder(), **comparing)
+        return checks.models_of(found)
 
     results = [checks.compare(checks.MODELS, src, out, state, models, modern, missing)]
     for command in scripts:
 
         def script(original: Path, copy: Path, command: str = command) -> Any:
-            from chainer2torch import verify
+            from chainer2torch.port import scripts as room
 
-            return verify.verify_script(original, copy, shlex.split(command), **comparing)
+            with room.synthetic_data():
+                found, _ = room.compare_script(original, copy, command, _UPDATES, comparing)
+            return [found]
 
-        results.append(checks.compare(command, src, out, state, script, modern, missing))
+        results.append(checks.compare(command, src, out, state, script, modern, missing, again=True))
     asked = {result.name for result in results}
     for name in state.checks:  # what earlier calls have compared, while it is still so
         if name not in asked:
