@@ -50,3 +50,35 @@ def test_values_and_gradients(put, taken):
     for one, other in zip(theirs, ours):
         np.testing.assert_allclose(other.detach().numpy(), one, rtol=1e-4, atol=1e-6)
     assert ".b\n" not in code and ".W" not in code and ".gamma" not in code
+
+
+NUMBERED_BY_HAND = """
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(l1=L.Linear(2, 2), l2=L.Linear(2, 2))
+        self.l3 = 'no link'
+        self.add_link('m1', L.Linear(2, 2))
+        for i, (name, p) in enumerate(sorted(self.namedparams())):
+            p.array[...] = np.sin(np.arange(p.array.size).reshape(p.array.shape) + i)
+
+    def __call__(self, x):
+        for i in range(1, 3):
+            x = self['l%d' % i](x) + getattr(self, 'm{}'.format(1)).b
+        return x
+
+def run(xs):
+    net = Net()
+    net.cleargrads()
+    y = net(chainer.Variable(xs[0]))
+    F.sum(y).backward()
+    return y.array, net.m1.b.grad
+"""
+
+
+def test_children_that_are_numbered_in_the_source():
+    theirs, ours, code = run(NUMBERED_BY_HAND)
+    for one, other in zip(theirs, ours):
+        np.testing.assert_allclose(other.detach().numpy(), one, rtol=1e-4, atol=1e-6)
+    assert "getattr(self, 'm{}'.format(1)).bias" in code

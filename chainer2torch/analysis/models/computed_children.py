@@ -1,21 +1,18 @@
 """Children whose names are computed: ``self.add_link('fc%d' % i, link)``, and ``getattr(self, 'fc%d' % j)`` later.
 
-What such a name begins with tells the children of a class apart. They come out with the places where they may have been
-made, as those of a list of links do.
+What such a name begins with tells the children of a class apart, those with a number in the source (``self.fc1``) among
+them. They come out with the places where they may have been made, as those of a list of links do.
 """
 
 from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.interpreter import DIGITS, NUMBERED, Interpreter
 from chainer2torch.analysis.kinds import Inst, Kind, options
 from chainer2torch.analysis.lattice import join, join_all
 from chainer2torch.analysis.models.link_lists import listed
 from chainer2torch.analysis.module_index import ClassInfo
-
-_KEY = "*"  # no name of an attribute begins so
-_DIGITS = "0123456789"
 
 
 def put(interpreter: Interpreter, receiver: Kind, name: ast.expr | None, child: Kind) -> None:
@@ -26,7 +23,7 @@ def put(interpreter: Interpreter, receiver: Kind, name: ast.expr | None, child: 
     links = [k for k in options(child) if isinstance(k, Inst) and interpreter.is_link(k)]
     if links and len(links) == len(options(child)) and interpreter.is_link(receiver):
         kind = join_all([listed(interpreter, k, False) for k in links])
-        interpreter.set_attribute(receiver.cls, _KEY + begin, kind)
+        interpreter.set_attribute(receiver.cls, NUMBERED + begin, kind)
 
 
 def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Kind | None:
@@ -36,7 +33,7 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
 
 def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind | None:
     """``self.fc1`` of children that are put there as ``'fc%d' % i``."""
-    begin = name.rstrip(_DIGITS)
+    begin = name.rstrip(DIGITS)
     return _children(interpreter, receiver, begin) if begin != name else None
 
 
@@ -45,18 +42,26 @@ def _children(interpreter: Interpreter, receiver: Kind | None, begin: str) -> Ki
         return None
     held: Kind | None = None
     for owner in interpreter.mro(receiver.cls):
-        if isinstance(owner, ClassInfo):
-            interpreter.reads(owner, _KEY + begin)
-            held = join(held, owner.attrs[_KEY + begin]) if _KEY + begin in owner.attrs else held
+        if not isinstance(owner, ClassInfo):
+            continue
+        interpreter.reads(owner, NUMBERED + begin)
+        for name, kind in list(owner.attrs.items()):
+            if name == NUMBERED + begin:
+                held = join(held, kind)
+            elif name != begin and name.rstrip(DIGITS) == begin:
+                if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
+                    return None
+                held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
     return held
 
 
 def _begin(name: ast.expr | None) -> str:
-    """The literal text with which a computed name begins: ``'fc'`` of ``'fc%d' % i`` and of ``'fc{}'.format(i)``."""
+    """The literal text with which a name begins: ``'fc'`` of ``'fc%d' % i`` and of ``'{}{}'.format('fc', i)``."""
     while isinstance(name, ast.BinOp) and isinstance(name.op, (ast.Add, ast.Mod)):
         name = name.left
     if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
-        name = name.func.value
+        whole = isinstance(text := name.func.value, ast.Constant) and str(text.value).startswith("{}")
+        name = name.args[0] if whole and name.args else text
     if isinstance(name, ast.JoinedStr):
         name = name.values[0] if name.values else None
     if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
