@@ -396,7 +396,7 @@ class Expressions(Interpreter):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
         if name in made and not isinstance(made[name], Unknown):
-            return made[name]
+            return array_kinds.as_kept(made[name], self.rules.member(owner, name))
         row = self.rules.member(owner, name)
         if row is None:
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
