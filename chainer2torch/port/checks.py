@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.port.state import State, digest_of_python
-from chainer2torch.project import files
 from chainer2torch.report.verification import PASSED, UNVERIFIED, Check, checks_of, document_of
 
 MODELS = "models"
@@ -83,15 +79,13 @@ def compare(
     src: Path,
     out: Path,
     state: State,
-    run: Callable[[Path, Path], Sequence[Check]],
-    modern: Mapping[str, bytes],
+    run: Callable[[], Sequence[Check]],
     missing_here: str,
     again: bool = False,
 ) -> Compared:
     """Compares, or says what an earlier call has found when nothing has changed since: files, packages.
 
-    ``run`` gets the original, in which files of Python 2 stand as Python 3 (``modern``), and the copy. ``again``: what
-    is not proved is compared once more; data may have come.
+    ``again``: what is not proved is compared once more; data may have come.
     """
     digest = f"{digest_of_python(src, out)} {installed()}"
     known = state.checks.get(name)
@@ -104,14 +98,18 @@ def compare(
     from chainer2torch import verify
     from chainer2torch.verify.models.entries import ModelsError
 
-    with _original(src, modern) as original:
-        try:
-            found = tuple(run(original, out))
-        except (verify.WorkerError, verify.DeviceError, ModelsError) as error:
-            return Compared(name, why=" ".join(str(error).split()))
+    try:
+        found = tuple(run())
+    except (verify.WorkerError, verify.DeviceError, ModelsError) as error:
+        return Compared(name, why=" ".join(str(error).split()))
     state.checks[name] = {"digest": digest, "document": {"version": 1, "checks": [*map(dataclasses.asdict, found)]}}
     state.save(out)
     return Compared(name, found)
+
+
+def is_proved(known: Mapping[str, Any]) -> bool:
+    """Whether what is remembered says more than that a script could not be compared."""
+    return any(check.status != UNVERIFIED for check in checks_of(known["document"]))
 
 
 def installed() -> str:
@@ -127,17 +125,3 @@ def models_of(report: Any) -> tuple[Check, ...]:
     from chainer2torch.verify.models.verify_models import NO_TABLE
 
     return tuple(check for check in checks_of(json.loads(document_of(report))) if not check.message.endswith(NO_TABLE))
-
-
-@contextlib.contextmanager
-def _original(src: Path, modern: Mapping[str, bytes]) -> Iterator[Path]:
-    """The original as Python 3 can import it: itself, or a copy for a while."""
-    if not modern:
-        yield src
-        return
-    with tempfile.TemporaryDirectory(prefix="chainer2torch-") as folder:
-        copied = Path(folder) / (src.resolve().name or "src")
-        shutil.copytree(src, copied, symlinks=True, ignore=shutil.ignore_patterns(*files.VERSION_CONTROL))
-        for path, data in modern.items():
-            (copied / path).write_bytes(data)
-        yield copied

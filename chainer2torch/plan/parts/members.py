@@ -206,14 +206,9 @@ def _stays(context: Context, row: Row, node: ast.Attribute) -> bool:
     """Whether an attribute that is read stays as it is, whatever it is read of: `x.shape`, and `x.data` of a tensor."""
     texts = {case.torch for case in row.cases}
     same = texts == {f"self.{node.attr}"} or row.name == "chainer.Variable.data"
-    # a dtype is not the same: that of a tensor equals none of NumPy's
-    return (
-        row.attribute
-        and same
-        and node.attr != "dtype"
-        and isinstance(node.ctx, ast.Load)
-        and not context.is_called(node)
-    )
+    # a dtype is not the same: that of a tensor equals none of NumPy's; a layer's setting may be set as well
+    kept = isinstance(node.ctx, ast.Load) or row.name.startswith("chainer.links.") and row.set is None
+    return row.attribute and same and node.attr != "dtype" and kept and not context.is_called(node)
 
 
 def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
