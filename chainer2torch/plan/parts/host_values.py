@@ -115,7 +115,9 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable; ``x.data / 2``, too."""
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, or half of it."""
+    if isinstance(node, ast.Subscript):
+        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.value)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
