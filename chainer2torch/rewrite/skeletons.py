@@ -25,7 +25,7 @@ ATOM, CALL, OTHER = "atom", "call", "other"
 For an operation between two the kind is its operator.
 """
 
-_PLACE = re.compile(r"c2t_name(\d+)_|not c2t_operand(\d+)_|c2t_operand(\d+)_(?: \S+ c2t_right_)?")
+_PLACE = re.compile(r"c2t_name(\d+)_|not c2t_other(\d+)_|c2t_operand(\d+)_(?: \S+ c2t_right_)?")
 
 
 class Stand(NamedTuple):
@@ -36,12 +36,12 @@ class Stand(NamedTuple):
 
     def operand(self, number: int) -> Operand:
         """The operand by which a template is filled in."""
-        name = f"c2t_operand{number}_"
         if self.text is not None:
             return Operand(code=self.text)
-        if self.kind in (ATOM, CALL):
-            return Operand(code=name)
-        return Operand(code=f"not {name}" if self.kind == OTHER else f"{name} {self.kind} c2t_right_")
+        if self.kind == OTHER:
+            return Operand(code=f"not c2t_other{number}_")
+        right = "" if self.kind in (ATOM, CALL) else f" {self.kind} c2t_right_"
+        return Operand(code=f"c2t_operand{number}_{right}")
 
 
 @dataclasses.dataclass(frozen=True)
