@@ -33,6 +33,7 @@ from chainer2torch.rewrite.edit_places import Edit
 from chainer2torch.rewrite.text_expressions import ByLibCST, Writer, with_texts
 from chainer2torch.rewrite.torch_names import Names
 
+_WHOLE = ("body", "whole", "item")  # branches of Unwrap
 # what a statement can get, and what stands below it stays where it is
 _IN_PLACE = (AddDecorator, AddParameter, BaseLast, Comment, RemoveBase, Rename, Unmark)
 
@@ -84,12 +85,15 @@ class _Walk:
         self.by_span: dict[Span, list[Replace | Wrap | AddKeyword]] = {}
         barred: set[int] = set()
         self.moved: set[int] = set()
+        self.unwrapped: set[int] = set()
         for edit in edits:
             if isinstance(edit, StatementEdit):
                 barred.add(edit.start)
                 if isinstance(edit, (IntoFor, ReplaceStatement, Unwrap)):
                     barred.update(o.span[0] for o in edit.operands.values() if o.span is not None)
-                if not isinstance(edit, _IN_PLACE):
+                if isinstance(edit, Unwrap) and edit.branch in _WHOLE:
+                    self.unwrapped.add(edit.start)
+                elif not isinstance(edit, _IN_PLACE):
                     self.moved.add(edit.start)
             else:
                 self.by_span.setdefault(edit.span, []).append(edit)
@@ -116,8 +120,9 @@ class _Walk:
                 if not isinstance(node, (ast.Match, ast.Import, ast.ImportFrom)):
                     self.expressions(node, [node], start, stop)
                 continue
-            if source.start(node) in self.moved:
-                continue
+            orelse: Sequence[ast.stmt] = getattr(node, "orelse", ())
+            if source.start(node) in self.moved or orelse and source.start(node) in self.unwrapped:
+                continue  # some of it may go
             parts = child_nodes(node)
             self.expressions(node, [p for p in parts if not isinstance(p, _BLOCKS)], start, source.start(node.body[0]))
             self.suite(node.body)
@@ -125,7 +130,7 @@ class _Walk:
                 if handler.type is not None:
                     self.expressions(node, [handler.type], source.start(handler), source.start(handler.body[0]))
                 self.suite(handler.body)
-            self.suite(getattr(node, "orelse", ()))
+            self.suite(orelse)
             self.suite(getattr(node, "finalbody", ()))
 
     def expressions(self, statement: ast.stmt, parts: Sequence[ast.AST], start: int, stop: int) -> None:

@@ -178,16 +178,19 @@ class Writer:
         if "\n" in edit.template:
             raise ByLibCST
         places = self._places(node, span)
-        stands: dict[str, Stand] = {}
-        texts: list[str] = []
-        for name, operand in edit.operands.items():
-            stands[name] = self._stand(operand, places, edit, texts)
-        more = [*edit.extra, *(operand for _, operand in edit.extra_keywords)]
-        extra = tuple(self._stand(operand, places, edit, texts) for operand in more)
+        stands, extra, texts = self._stands(edit, places)
         if any("\n" in text for text in texts):
             raise ByLibCST
         filled = self._skeleton(edit, stands, extra)
         return filled.whole.filled(self.names, texts), filled.kind
+
+    def _stands(
+        self, edit: Replace, places: dict[Span, ast.expr]
+    ) -> tuple[dict[str, Stand], tuple[Stand, ...], list[str]]:
+        """What stands for the operands of an edit, and for those of its ``*args`` and ``**options``; their texts."""
+        texts: list[str] = []
+        stands = {name: self._stand(operand, places, edit, texts) for name, operand in edit.operands.items()}
+        return stands, tuple(self._stand(operand, places, edit, texts) for operand in _more(edit)), texts
 
     def _on_lines(self, node: ast.Call, span: Span, edit: Replace) -> str:
         """A call with line breaks between its arguments, where these stay as they are and in their order."""
@@ -198,13 +201,12 @@ class Writer:
         if edit.callee_only:
             name, more = self._spelled(edit.template), ""
             before = [_argument(part)[1] for part in _in_order(self.source, node)]
-        elif edit.extra or edit.extra_keywords or "\n" in edit.template:
+        elif "\n" in edit.template:
             raise ByLibCST
         else:
-            texts: list[str] = []
-            stands = {n: self._stand(operand, places, edit, texts) for n, operand in edit.operands.items()}
-            filled = self._skeleton(edit, stands, ())
-            spans = [operand.span for operand in edit.operands.values()]
+            stands, extra, texts = self._stands(edit, places)
+            filled = self._skeleton(edit, stands, extra)
+            spans = [operand.span for operand in (*edit.operands.values(), *_more(edit))]
             own, added = filled.arguments[: len(values)], filled.arguments[len(values) :]
             numbers = [one.value.operand for one in own]
             if filled.function is None or [None if n is None else spans[n] for n in numbers] != values:
@@ -380,6 +382,10 @@ def _is_literal(text: str) -> bool:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+def _more(edit: Replace) -> list[Operand]:
+    return [*edit.extra, *(operand for _, operand in edit.extra_keywords)]
 
 
 def _in_order(source: Source, call: ast.Call) -> list[ast.expr | ast.keyword]:
