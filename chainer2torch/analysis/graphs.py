@@ -281,7 +281,8 @@ class _Reading:
             if function.attr == "backward":
                 self._backward(call, self._names(function.value, state).behind, state)
             elif function.attr == "unchain_backward":
-                self._unchain(call, self._names(function.value, state).behind, state)
+                whole = call.args[0] if call.args else function.value  # the helper of an earlier run is handed it
+                self._unchain(call, self._names(whole, state).behind, state)
             elif function.attr == "update" and call.args:
                 for argument in call.args[1:]:  # update(lossfun, *args): the optimizer itself keeps its graph
                     self._pass(self._names(argument, state).behind)

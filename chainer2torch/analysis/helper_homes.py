@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import posixpath
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -12,6 +13,13 @@ from typing import Any, Protocol
 from chainer2torch.analysis.outlines import Outline
 from chainer2torch.analysis.path_edits import PathEdit
 from chainer2torch.analysis.search_paths import SearchPaths
+
+
+# what packages of many projects are called: one that is installed, too, might be found first
+_COMMON = frozenset(
+    "common core data dataset datasets examples lib libs main model models module modules net nets network networks "
+    "source src test tests tools train util utils".split()
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,10 +90,61 @@ class HelperHomes:
         library = self._library(path)
         if library is not None:
             return library
-        behind = self._paths.of(path).get(self._folder)
+        home = self._shared or HelperHome(self._folder, "")
+        root = self.project.package_root(home.folder) if home.package else home.folder
+        behind = self._paths.of(path).get(root)
         if behind is not None:
-            return HelperHome(self._folder, "", behind)
-        return HelperHome(self._folder, "", 0, posixpath.relpath(self._folder or ".", posixpath.dirname(path) or "."))
+            return dataclasses.replace(home, behind=behind)
+        return dataclasses.replace(home, way=_way(path, root))
+
+    # -- the library that the others share --------------------------------------------------------------------------
+
+    @functools.cached_property
+    def _shared(self) -> HelperHome | None:
+        """The library whose helpers the files that do not import it take, too: a second module would hold the same.
+
+        Nothing may happen when such a file imports it, and most files that need helpers lie in it or know it.
+        """
+        users = [path for path in self.project.files if self._needs_chainer(path)]
+        inside = Counter(home.folder for path in users if (home := self._library(path)) is not None)
+        outside = self._outside
+        for folder, count in sorted(inside.items(), key=lambda item: (-item[1], item[0])):
+            root = self.project.package_root(folder)
+            name = posixpath.relpath(folder, root or ".")
+            known = all(root in self._paths.of(path) for path in outside)
+            if (
+                0 < len(outside) <= count
+                and self._is_inert(posixpath.join(folder, "__init__.py"))
+                and (
+                    known
+                    or not (name in _COMMON or name in sys.stdlib_module_names or self._is_elsewhere(name, folder))
+                )
+            ):
+                return HelperHome(folder, name)
+        return None
+
+    def _is_inert(self, path: str) -> bool:
+        """Whether nothing happens when a module of a library is imported for the first time."""
+        seen: set[str] = set()
+        waiting = [path]
+        while waiting:
+            path = waiting.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            file = self.project.files.get(path)
+            if file is None or not file.outline.is_inert:
+                return False
+            for statement in file.outline.imports:
+                if statement.module != "__future__":
+                    found = self.project.find_relative(statement.level or 0, statement.module, file)
+                    waiting.append(getattr(found, "path", ""))
+        return True
+
+    def _is_elsewhere(self, name: str, folder: str) -> bool:
+        """Whether a module or package of this name lies in another place, too, and might be found first."""
+        parts = [posixpath.splitext(path)[0].split("/") for path in self.project.files if not _is_in(path, folder)]
+        return any(name in each for each in parts)
 
     # -- the folder of those that are in no library -----------------------------------------------------------------
 
@@ -95,8 +154,7 @@ class HelperHomes:
 
         It lies above the others, so that they have a way; but scripts beside it may name it themselves.
         """
-        outside = [path for path in self.project.files if self._library(path) is None]
-        files = [path for path in outside if self._needs_chainer(path)] or outside
+        files = self._outside or [path for path in self.project.files if self._library(path) is None]
         if not files:
             return ""
         folders = {posixpath.dirname(path) for path in files}
@@ -108,6 +166,11 @@ class HelperHomes:
             if all(_is_in(posixpath.dirname(path), folder) or known[path].get(folder) for path in files)
         }
         return min(reach, key=lambda folder: (-len(reach[folder]), folder.count("/") + bool(folder), folder))
+
+    @functools.cached_property
+    def _outside(self) -> list[str]:
+        """The files in no library that need helpers."""
+        return [path for path in self.project.files if self._library(path) is None and self._needs_chainer(path)]
 
     def _needs_chainer(self, path: str) -> bool:
         """Whether a file imports Chainer or CuPy itself: others hardly ever get helpers."""
@@ -209,6 +272,11 @@ def _above_all(folders: set[str]) -> str:
     """The innermost folder that holds all others."""
     common = posixpath.commonpath([f"/{folder}" for folder in folders])
     return common.strip("/")
+
+
+def _way(path: str, folder: str) -> str:
+    """The way from a file to a folder."""
+    return posixpath.relpath(folder or ".", posixpath.dirname(path) or ".")
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -50,6 +50,7 @@ class Outline:
     own_protocol: bool = False  # a class says itself what is saved of it
     signs: tuple[bool, bool] = (False, False)  # words of version 1 of Chainer, and of later ones
     doubted: bool = False  # an earlier run was in doubt about the version
+    is_inert: bool = False  # nothing happens when it is imported, but for relative imports
     adds: tuple[PathEdit, ...] = ()  # the folders that it adds to sys.path
 
     def plain(self) -> list[Any]:
@@ -63,7 +64,7 @@ class Outline:
     @classmethod
     def of_plain(cls, plain: list[Any]) -> Outline:
         """The outline that ``plain`` gave."""
-        imports, dynamic, path, script, protocol, said, in_doubt, adds = plain
+        imports, dynamic, path, script, protocol, said, in_doubt, inert, adds = plain
         one, later = said
         return cls(
             tuple(Statement(tuple(names), module, level, line) for names, module, level, line in imports),
@@ -73,6 +74,7 @@ class Outline:
             bool(protocol),
             (bool(one), bool(later)),
             bool(in_doubt),
+            bool(inert),
             tuple(PathEdit(folder, bool(by_file), line) for folder, by_file, line in adds),
         )
 
@@ -96,8 +98,21 @@ def outline_of(source: Source) -> Outline:
         own_protocol=any(node.name == "serialize" for node in source.of(ast.FunctionDef, ast.AsyncFunctionDef)),
         signs=signs(source),
         doubted=doubted(source),
+        is_inert=all(_is_inert(statement) for statement in source.tree.body),
         adds=_adds(source),
     )
+
+
+def _is_inert(statement: ast.stmt) -> bool:
+    """Whether a statement does nothing but to name constants, or to take them from beside the file."""
+    if isinstance(statement, ast.ImportFrom):
+        return bool(statement.level and statement.module) or statement.module == "__future__"
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    return isinstance(statement, ast.Pass) or value is not None and all(map(_is_constant, nodes_of(value)))
+
+
+def _is_constant(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.expr_context))
 
 
 def _is_dynamic(source: Source) -> bool:

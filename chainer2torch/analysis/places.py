@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import posixpath
+import sys
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -110,6 +111,8 @@ class Places:
         first = dotted.split(".")[0]
         for root in self._roots(importer):
             found = self._at(root, dotted)
+            if root == importer.directory and found is not None and self._means_another(root, found, first, importer):
+                continue
             if found is not None and not (first in _LIBRARIES and self._hides_nothing(root, first)):
                 if isinstance(found, FileInfo):
                     self.import_folders.setdefault(found.path, set()).add(root)
@@ -125,6 +128,13 @@ class Places:
         A plain folder called `chainer` does, whatever it holds; so does a package `nn/chainer` of a package `nn`.
         """
         return isinstance(self._at(root, first), str) or self.is_package(root)
+
+    def _means_another(self, root: str, found: FileInfo | str, first: str, importer: Importer) -> bool:
+        """Whether what lies beside a file of a package is not what it imports: modules of Python's own, itself."""
+        if not self.is_package(root) or importer.path.endswith(".ipynb"):
+            return False
+        itself = isinstance(found, FileInfo) and found.path == importer.path
+        return itself or isinstance(found, str) or first in sys.stdlib_module_names
 
     def find_relative(self, level: int, dotted: str, importer: Importer) -> FileInfo | str | None:
         """The file that ``from ..x import`` finds."""
@@ -149,9 +159,8 @@ class Places:
         found = self._roots_of.get(importer.path)
         if found is None:
             folder = importer.directory
-            roots = [self.package_root(folder)]
-            if not self.is_package(folder) or importer.path.endswith(".ipynb"):
-                roots.append(folder)
+            # a file of a package may be started as a script: then its own folder is the first that Python searches
+            roots = [self.package_root(folder), folder]
             while folder:
                 folder = posixpath.dirname(folder)
                 roots.append(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -75,9 +76,9 @@ def backward(
     retain_grad: bool = False,  # where: retain_grad
     loss_scale: float | None = None,  # where: loss_scale
 ) -> None:
-    """``y.backward()`` from the gradient that was set for ``y``, if there is one. Source: chainer.Variable.backward."""
-    gradient = vars(y).pop("_grad_to_start_from", None)
-    if gradient is None and loss_scale is not None:  # where: loss_scale
+    """``y.backward()`` with Chainer's options. Source: chainer.Variable.backward."""
+    gradient = None
+    if loss_scale is not None and "backward" not in vars(y):  # where: loss_scale
         gradient = torch.full_like(y, loss_scale)
     if retain_grad and y.requires_grad and not y.is_leaf:  # where: retain_grad
         y.retain_grad()
@@ -85,17 +86,22 @@ def backward(
 
 
 def set_grad(x: Tensor, grad: Any) -> None:
-    """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
+    """``x.grad = grad``; for the result of a computation it is what its next ``backward()`` starts from.
 
     Source: chainer.Variable.grad (assigned).
     """
     grad = None if grad is None else torch.as_tensor(grad, device=x.device)
     if x.is_leaf:
         x.grad = grad
-    elif x.numel() == 1 and grad is not None:
-        x.register_hook(lambda one: grad)  # so that a plain `x.backward()` starts from it, too
-    else:
-        vars(x)["_grad_to_start_from"] = grad
+        return
+    vars(x).pop("backward", None)
+    if grad is not None:
+        vars(x)["backward"] = functools.partial(_backward_from, x, grad)
+
+
+def _backward_from(y: Tensor, start: Tensor, gradient: Tensor | None = None, *args: Any, **kwargs: Any) -> None:
+    del vars(y)["backward"]  # one call starts from it
+    y.backward(start if gradient is None else gradient, *args, **kwargs)
 
 
 def live(state: Any) -> Any:

@@ -45,7 +45,7 @@ class FunctionNode:
 class Function:
     """A function: ``forward(inputs)`` and ``backward(inputs, grad_outputs)`` get tensors without a graph.
 
-    It cannot be differentiated twice. Source: chainer.Function.
+    It cannot be differentiated twice: that raises where it is tried. Source: chainer.Function.
     """
 
     forward_cpu: Any
@@ -111,9 +111,26 @@ class _OldStep(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        if torch.is_grad_enabled():
-            raise RuntimeError(f"{type(ctx.node).__name__} cannot be differentiated twice")
         # copies: `backward` may write into a gradient that other functions get, too
-        grad_outputs = tuple(None if g is None else g.clone() for g in grad_outputs)
-        gradients = zip(ctx.node.backward(tuple(ctx.inputs), grad_outputs), ctx.needs_input_grad[1:])
-        return None, *(torch.as_tensor(g) if need and g is not None else None for g, need in gradients)
+        grad_outputs = tuple(None if g is None else g.detach().clone() for g in grad_outputs)
+        with torch.no_grad():
+            found = ctx.node.backward(tuple(ctx.inputs), grad_outputs)
+        gradients = [
+            torch.as_tensor(g) if need and g is not None else None for g, need in zip(found, ctx.needs_input_grad[1:])
+        ]
+        if torch.is_grad_enabled():
+            name = type(ctx.node).__name__
+            once: Any = _Once
+            gradients = [g if g is None else once.apply(name, g.detach().requires_grad_()) for g in gradients]
+        return None, *gradients
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, name: str, gradient: Tensor) -> Tensor:
+        ctx.name = name
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(f"{ctx.name} cannot be differentiated twice")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainer2torch.compat.variable import variables
-from chainer2torch.native import indexing
+from chainer2torch.native import graphs, indexing
 from chainer2torch.rules.table import load_rules
 from tests.support import differential
 from tests.support.row_examples import load_rows
@@ -185,14 +185,42 @@ def test_a_gradient_that_was_set_is_where_backward_starts(shape):
     y = x * x
     y.grad = g
     y.backward()
-    for run in (variables.backward, torch.Tensor.backward):
-        if run is torch.Tensor.backward and g.size > 1:
-            continue  # raises: test_backward_needs_a_gradient_of_several_numbers
+    for run in (variables.backward, lambda u: u.backward()):
         t = torch.full(shape, 3.0, requires_grad=True)
         u = t * t
         variables.set_grad(u, g)
         run(u)
         np.testing.assert_array_equal(t.grad.numpy(), x.grad)
+
+
+@pytest.mark.parametrize("module", [variables, graphs])
+def test_a_gradient_that_was_set_is_for_one_way_back_from_this_result(module):
+    def in_chainer(x):
+        x = chainer.Variable(x)
+        y = chainer.functions.sum(x * x)
+        z = y * 3
+        y.grad = np.array(2.5, "f")
+        z.backward()  # it goes through y and takes no notice
+        y.grad = np.array(2.5, "f")
+        y.backward()
+        first = x.grad
+        y.backward()  # begins with one again
+        return first, x.grad
+
+    def in_torch(x):
+        x = torch.from_numpy(x).requires_grad_()
+        y = (x * x).sum()
+        z = y * 3
+        module.set_grad(y, np.array(2.5, "f"))
+        z.backward(retain_graph=True)
+        y.backward(retain_graph=True)
+        first = x.grad.clone()
+        module.backward(y)
+        return first, x.grad
+
+    x = np.array([1, -2, 3], "f")
+    for theirs, ours in zip(in_chainer(x.copy()), in_torch(x.copy())):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
 
 
 def test_a_gradient_that_reaches_a_cut_is_refused():

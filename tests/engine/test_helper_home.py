@@ -301,3 +301,48 @@ def test_helpers_that_the_first_statement_needs_are_known_above_it() -> None:
     code = migrate_sources(sources)["a/b/first.py"].code
     assert code.startswith("import os\nimport sys\nsys.path.append(") and code.count("import os") == 1, code
     assert code.index("import chainer_compat") < code.index("not_migrated(")
+
+
+# A library in whose __init__.py nothing happens, and programs that do not import it.
+QUIET = {
+    "nmt/__init__.py": '"""Words."""\nfrom ._version import __version__\n',
+    "nmt/_version.py": "__version__ = '1.0'\n",
+    "nmt/net.py": USES,
+    "nmt/head.py": USES,
+    "tests/test_net.py": "from nmt import net\n" + USES,
+    "scripts/plot.py": "import os\n" + USES,
+}
+FROM_QUIET = "from nmt import chainer_compat as compat"
+
+
+def test_programs_that_do_not_import_a_library_take_its_helpers_where_nothing_happens_then(tmp_path: Path) -> None:
+    found = homes(QUIET)
+    assert set(found.values()) == {("nmt", FROM_QUIET)} and len(found) == 4
+    written(QUIET, tmp_path)
+    for folder, script in (("scripts", "plot.py"), ("", "scripts/plot.py")):
+        subprocess.run([sys.executable, script], cwd=tmp_path / folder, check=True, env={})
+    once = {path: result.code for path, result in migrate_sources(QUIET).items()}
+    assert {path: result.code for path, result in migrate_sources(once).items()} == once
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nmt/__init__.py": "import os\n"},  # who knows what that does
+        {"nmt/__init__.py": "print('here')\n"},
+        {"nmt/_version.py": "__version__ = open('version').read()\n"},
+        {"scripts/nmt.py": ""},  # it would be found first
+        {f"scripts/plot{i}.py": USES for i in range(3)},  # the library is a small part of the project
+    ],
+)
+def test_they_have_their_own_where_they_might_see_it(change: dict[str, str]) -> None:
+    sources = {**QUIET, **change}
+    assert homes(sources)["scripts/plot.py"] == ("scripts", PLAIN)
+
+
+def test_a_package_of_a_common_name_might_not_be_found_first() -> None:
+    sources = {path.replace("nmt", "utils"): text.replace("nmt", "utils") for path, text in QUIET.items()}
+    assert homes(sources)["scripts/plot.py"] == ("scripts", PLAIN)
+    known = {**sources, "plot.py": sources["scripts/plot.py"]}
+    del known["scripts/plot.py"]
+    assert homes(known)["plot.py"] == ("utils", "from utils import chainer_compat as compat")

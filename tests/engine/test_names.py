@@ -216,3 +216,31 @@ def test_an_alias_that_stands_for_several_things_is_used_for_none(other):
     )
     code = migrate_source(text).code
     assert "nn.Conv2d" in code and "F.Conv2d" not in code and "F.Module" not in code
+
+
+@pytest.mark.parametrize("statement", ["from net import MLP", "from net import *", "import net\nMLP = net.MLP"])
+def test_a_script_in_a_package_finds_what_lies_beside_it(project, statement):
+    """``python models/train.py`` with an ``__init__.py`` beside it, which old projects have for no reason."""
+    results = project(
+        {
+            "models/__init__.py": "",
+            "models/net.py": "import chainer\nclass MLP(chainer.Chain):\n    def forward(self, x):\n"
+            "        return chainer.functions.tanh(x)\n",
+            "models/train.py": f"import chainer\n{statement}\nm = MLP()\nm.cleargrads()\n",
+        }
+    )
+    tanh_in(results, "models/net.py")
+    assert "m.zero_grad()" in results["models/train.py"].code and not results["models/train.py"].left
+
+
+def test_a_module_of_a_package_that_has_the_name_of_a_library_does_not_hide_it(project):
+    results = project(
+        {
+            "pkg/__init__.py": "",
+            "pkg/random.py": "import chainer\ndef sample(a, b):\n    return chainer.Variable(a)\n",
+            "pkg/gym.py": "import chainer\nimport gym\nenv = gym.make(1)\n\n\ndef make(x):\n    return x\n",
+            "pkg/user.py": "import random\nimport chainer\n\n\ndef f(xs):\n    return random.sample(xs, 2).data\n",
+        }
+    )
+    assert "random.sample(xs, 2).data" in results["pkg/user.py"].code
+    assert "env = gym.make(1)" in results["pkg/gym.py"].code

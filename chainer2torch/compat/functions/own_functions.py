@@ -141,8 +141,9 @@ class FunctionNode:
 class Function(FunctionNode):
     """The older protocol: called like a function, ``backward(inputs, grad_outputs)`` gets tensors without graph.
 
-    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice. ``forward`` may
-    write into its inputs and return them: as in Chainer nobody notices, and ``backward`` sees what they hold then.
+    All inputs are kept unless ``forward`` calls ``retain_inputs``. It cannot be differentiated twice: that raises where
+    it is tried. ``forward`` may write into its inputs and return them: as in Chainer nobody notices, and ``backward``
+    sees what they hold then.
     Source: chainer.Function.
     """
 
@@ -168,13 +169,31 @@ class Function(FunctionNode):
     def _gradients(
         self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
     ) -> list[torch.Tensor | None]:
-        if torch.is_grad_enabled():
-            raise RuntimeError(f"{type(self).__name__} is an old-style function: it cannot be differentiated twice")
         inputs = self._inputs_as_kept(len(needed))
         # copies: PyTorch may hand one gradient to several functions, and `backward` may write into it
-        grad_outputs = tuple(None if g is None else g.clone() for g in grad_outputs)
-        gradients = self.backward(tuple(inputs), grad_outputs)
-        return [g if need else None for g, need in zip(gradients, needed)]
+        grad_outputs = tuple(None if g is None else g.detach().clone() for g in grad_outputs)
+        with torch.no_grad():
+            found = self.backward(tuple(inputs), grad_outputs)
+        gradients = [None if g is None or not need else _as_output(g) for g, need in zip(found, needed)]
+        if not torch.is_grad_enabled():
+            return gradients
+        name = type(self).__name__
+        return [None if g is None else _Once.apply(name, g.detach().requires_grad_()) for g in gradients]
+
+
+class _Once(torch.autograd.Function):
+    """A gradient that has no gradient of its own: whoever asks for that gets an error."""
+
+    apply: ClassVar[Callable[..., torch.Tensor]]
+
+    @staticmethod
+    def forward(ctx: Any, name: str, gradient: torch.Tensor) -> torch.Tensor:
+        ctx.name = name
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(f"{ctx.name} is an old-style function: it cannot be differentiated twice")
 
 
 class _OwnFunction(torch.autograd.Function):

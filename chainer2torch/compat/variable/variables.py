@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,9 +51,8 @@ def backward(
 
 
 def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
-    # `grad` of a tensor in the middle of a graph warns unless it is there.
-    grad: torch.Tensor | None = y.__dict__.pop("_grad_to_start_from", None)
-    return grad
+    given = vars(y).pop("backward", None)
+    return None if given is None else given.args[1]
 
 
 def retain_grad(*values: Any) -> None:
@@ -66,7 +66,7 @@ def retain_grad(*values: Any) -> None:
 
 
 def set_grad(x: torch.Tensor, grad: Any) -> None:
-    """``x.grad = grad``; for the result of a computation it is what :func:`backward` starts from.
+    """``x.grad = grad``; for the result of a computation it is what its next ``backward()`` starts from.
 
     Args:
         x: a tensor.
@@ -83,10 +83,18 @@ def set_grad(x: torch.Tensor, grad: Any) -> None:
             raise ValueError(f"Shape mismatch: x is {tuple(x.shape)}, its gradient {tuple(grad.shape)}")
     if x.is_leaf:
         x.grad = grad
-    elif x.numel() == 1 and grad is not None:
-        x.register_hook(lambda one: grad)  # so that a plain `x.backward()` starts from it, too
-    else:
-        x.__dict__["_grad_to_start_from"] = grad
+        return
+    vars(x).pop("backward", None)
+    if grad is not None:
+        vars(x)["backward"] = functools.partial(_backward_from, x, grad)
+
+
+def _backward_from(
+    y: torch.Tensor, start: torch.Tensor, gradient: torch.Tensor | None = None, *args: Any, **kwargs: Any
+) -> None:
+    # What an instance says goes before the method of its class: a plain `y.backward()` starts from it, too, and once.
+    del vars(y)["backward"]
+    y.backward(start if gradient is None else gradient, *args, **kwargs)
 
 
 def set_array(x: torch.Tensor, array: Any) -> None:

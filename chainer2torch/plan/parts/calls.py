@@ -24,7 +24,7 @@ from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
-_TORCH_WORDS = frozenset({"dim", "keepdim"})
+_TORCH_WORDS = frozenset({"create_graph", "dim", "keepdim", "retain_graph"})
 
 
 def emit_call(

@@ -41,7 +41,6 @@ from chainer2torch.plan.parts.host_arrays import (
 )
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_values import (
-    as_text,
     host_array_of,
     is_host_method,
     is_torch_dtype,
@@ -53,6 +52,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
+from chainer2torch.plan.parts.written_values import as_text
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
