@@ -127,7 +127,8 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         for argument in arguments:
             to_host_if_array(context, decisions, argument)
     elif (
-        callee == Ref("builtins.map")
+        isinstance(callee, Ref)
+        and callee.name == "builtins.map"
         and call.args
         and isinstance(mapped := context.analysis.kind(call.args[0]), Ref)
         and (mapped.name.startswith("numpy.") or mapped.name in _WRITE or takes_host_arrays(mapped.name))
