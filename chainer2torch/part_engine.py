@@ -13,6 +13,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.memory import Files
 from chainer2torch.analysis.module_index import Apart, Project
+from chainer2torch.analysis.parsing import keeps_tables, parse
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.plan.file_result import FileResult
@@ -141,13 +142,13 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
             ledger.fail(applied.failed)
             imports = Imports.of(ledger, taken)
             edits = [e for e in ledger.live(imports.edits()) if e not in applied.failed]
-        output = Nodes(nodes_of(ast.parse(applied.code)))
+        output = Nodes(nodes_of(parse(applied.code)))
         fewer = imports.without_idle(output)
         if fewer is not None:  # array libraries whose last use an edit has taken
             names = Names.of(source, fewer.names, helpers, own)
             again = apply(source, ledger.live(fewer.edits()), names)
             if not again.failed:
-                applied, output = again, Nodes(nodes_of(ast.parse(again.code)))
+                applied, output = again, Nodes(nodes_of(parse(again.code)))
     except cst.ParserSyntaxError as error:
         result.error = f"line {error.raw_line}: {error.message}"
         return source
@@ -157,6 +158,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
             if isinstance(error, SyntaxError)
             else TOO_DEEP
         )
+        return source
+    if not keeps_tables(source.text, applied.code):
+        result.error = "left as it is: a table of numbers would not be the same"
         return source
     notebook = context.module.path.endswith(".ipynb")
     result.code = with_named_devices(applied.code) if native and not notebook else applied.code

@@ -142,7 +142,8 @@ class Calls(LibraryCalls):
         fed = fed_functions(self, callee, args, keywords) if isinstance(callee, Ref) else []
         if isinstance(callee, Ref) and callee.name in _CALL_FOR_ITEMS:
             fed = [self._call_for_items(callee.name, args, keywords)]
-        known = callee == Ref("builtins.dict") and not args  # `dict(a=f)`: what its items are is known
+        # `dict(a=f)`: what its items are is known
+        known = isinstance(callee, Ref) and callee.name == "builtins.dict" and not args
         for kind in (*args, *(() if known else keywords.values())):
             if kind.__class__ not in _NEVER_CALLED and (calls_models or not isinstance(kind, Inst)):
                 if not any(kind is one for one in fed):

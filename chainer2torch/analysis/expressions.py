@@ -8,6 +8,7 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import is_announced, those_below
 from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
 from chainer2torch.analysis.folding import fold, repeated
+from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
@@ -382,7 +383,7 @@ class Expressions(Interpreter):
                 return self._bound(method, receiver or Class(cls))
             if name in owner.attrs:
                 return owner.attrs[name]
-        return BOTTOM if self.pending(cls) else UNKNOWN
+        return numbered(self, receiver, name) or (BOTTOM if self.pending(cls) else UNKNOWN)
 
     def _bound(self, method: FuncInfo, receiver: Inst | Class) -> Kind:
         """A method of an object or a class; of a property the value."""
@@ -396,15 +397,14 @@ class Expressions(Interpreter):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
         if name in made and not isinstance(made[name], Unknown):
-            return made[name]
+            return array_kinds.as_kept(made[name], self.rules.member(owner, name))
         row = self.rules.member(owner, name)
         if row is None:
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
             if of_chainer and not name.startswith("__"):
                 self.reads(receiver.site, name)
                 return data.of_heirs(self, owner, name)  # or else somebody has put it there
-            known = host_libraries.member(owner, name)
-            return known or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
+            return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)
         return Method(receiver, name)

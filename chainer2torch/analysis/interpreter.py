@@ -28,6 +28,9 @@ Environment = dict[str, Kind]
 """The kinds of the names of one scope."""
 MAX_VISITS = 24
 _SETTLED = 10
+NUMBERED = "*"
+"""Before the begin of names, the summary of what a class has under it: of ``fc1`` and of ``'fc%d' % i``."""
+DIGITS = "0123456789"
 
 
 class Interpreter(Facts, abc.ABC):

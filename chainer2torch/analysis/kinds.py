@@ -18,7 +18,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 _MAX_DEPTH = 8
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # there is one of it, and it is asked for more than all others
 class Unknown(Kind):
     """Nothing is known. A value of unknown kind is never rewritten on a guess."""
 
@@ -186,7 +186,7 @@ class Union(Kind):
     ordered: tuple[Kind, ...] = dataclasses.field(compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Bottom(Kind):
     """Not known yet: the result of code that has not been visited. Whatever is computed from it is not known yet."""
 

@@ -6,13 +6,13 @@ out of date: it is found, or it is not.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from chainer2torch.analysis.outlines import Outline, outline_of
+from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source
 
 # the texts of a file of which outlines are kept: as it is, as the self-check reads it, and as they were before
@@ -75,12 +75,12 @@ class Files:
 
     def source(self, path: str) -> Source:
         """The tree of a file, which is needed once."""
-        return self._sources.pop(path, None) or Source(self.texts[path], ast.parse(self.texts[path]))
+        return self._sources.pop(path, None) or Source(self.texts[path], parse(self.texts[path]))
 
     def _parsed(self, path: str, keep: bool) -> Outline | None:
         text = self.texts[path]
         try:
-            source = Source(text, ast.parse(text))
+            source = Source(text, parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.errors[path] = _syntax_message(error)
             return None

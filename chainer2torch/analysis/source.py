@@ -69,6 +69,22 @@ class Nodes:
             places.setdefault(node.__class__, []).append(i)
         return places
 
+    @functools.cached_property
+    def attributes(self) -> dict[str, list[ast.Attribute]]:
+        """The nodes of members by their names."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.of(ast.Attribute):
+            found.setdefault(node.attr, []).append(node)
+        return found
+
+    @functools.cached_property
+    def keywords(self) -> dict[str | None, list[ast.keyword]]:
+        """The arguments by keyword by their names; those of ``**`` have none."""
+        found: dict[str | None, list[ast.keyword]] = {}
+        for node in self.of(ast.keyword):
+            found.setdefault(node.arg, []).append(node)
+        return found
+
     @overload
     def of(self, first: type[A], /) -> list[A]: ...
 

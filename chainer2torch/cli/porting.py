@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chainer2torch.project.output import Change
 
 PAGE = "chainer2torch.html"
+_UPDATES = 20  # of each optimizer, that are compared
 
 
 @click.command(
@@ -78,6 +79,9 @@ def port(
 
     if not src.is_dir():
         raise Failure(f"{src}: no such folder")
+    for command in scripts:
+        if not shlex.split(command) or not (src / shlex.split(command)[0]).is_file():
+            raise Failure(f"--run {shlex.quote(command)}: no such script in {src}")
     chosen = settings((src,), (), (), (), exclude, quiet=True)
     chosen = dataclasses.replace(
         chosen,
@@ -137,8 +141,7 @@ def _stand(
     written, state = writing.write(project, changes, out, remembered, force)
     report = project.report(migrated=True)
     report.written = True
-    encoded = {path: tree.sources[path].encode(text) for path, text in modern.items()}
-    compared = _compared(src, out, state, found, encoded, no_verify, scripts, asks, comparing)
+    compared = _compared(src, out, state, found, no_verify, scripts, asks, comparing)
     manual = {(site.code, site.symbol) for site in report.sites if site.state == "manual"}
     paths = [path for path in tree.reported if path not in tree.broken]
     tasks = left.tasks(out, paths, manual)
@@ -153,7 +156,7 @@ def _stand(
 
 
 def _modern(tree: Tree, texts: dict[str, str], python2: tuple[str, ...]) -> dict[str, str]:
-    """The files of Python 2 as Python 3, with Chainer in them still: what the copy is compared with."""
+    """The files of Python 2 as Python 3, with Chainer in them still."""
     if not python2:
         return {}
     from chainer2torch import engine
@@ -168,7 +171,6 @@ def _compared(
     out: Path,
     state: Any,
     found: Any,
-    modern: dict[str, bytes],
     no_verify: bool,
     scripts: tuple[str, ...],
     asks: bool,
@@ -194,23 +196,26 @@ def _compared(
             )
             scripts = tuple(script.command for script in ready[chosen - 1 : chosen]) if chosen else ()
 
-    def models(original: Path, copy: Path) -> Any:
+    def models() -> Any:
         from chainer2torch import verify
         from chainer2torch.project import result_cache
 
-        return verify.verify_models(original, copy, cache=result_cache.default_folder(), **comparing)
+        found = verify.verify_models(src, out, cache=result_cache.default_folder(), **comparing)
+        return checks.models_of(found)
 
-    results = [checks.compare(checks.MODELS, src, out, state, models, modern, missing)]
+    results = [checks.compare(checks.MODELS, src, out, state, models, missing)]
     for command in scripts:
 
-        def script(original: Path, copy: Path, command: str = command) -> Any:
-            from chainer2torch import verify
+        def script(command: str = command) -> Any:
+            from chainer2torch.port import scripts as room
 
-            return verify.verify_script(original, copy, shlex.split(command), **comparing)
+            with room.synthetic_data():
+                found, _ = room.compare_script(src, out, command, _UPDATES, comparing)
+            return [found]
 
-        results.append(checks.compare(command, src, out, state, script, modern, missing))
+        results.append(checks.compare(command, src, out, state, script, missing, again=True))
     asked = {result.name for result in results}
     for name in state.checks:  # what earlier calls have compared, while it is still so
-        if name not in asked:
-            results.append(checks.compare(name, src, out, state, models, modern, "the files have changed since"))
+        if name not in asked and (name == checks.MODELS or checks.is_proved(state.checks[name])):
+            results.append(checks.compare(name, src, out, state, models, "the files have changed since"))
     return tuple(results)

@@ -94,7 +94,9 @@ class TransformDataset(Dataset[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+            index = range(*index.indices(len(self)))
+        if isinstance(index, (range, list, np.ndarray)):  # so does a part of a Subset ask
+            return [self.transform(self.dataset[i]) for i in index]
         return self.transform(self.dataset[index])
 
 

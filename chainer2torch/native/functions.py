@@ -11,7 +11,14 @@ from torch import Tensor
 
 
 def softmax_cross_entropy(
-    x: Tensor, t: Tensor, normalize: bool = True, class_weight: Any = None, ignore_label: int = -1
+    x: Tensor,
+    t: Tensor,
+    normalize: bool = True,
+    cache_score: bool = True,  # where: cache_score
+    class_weight: Any = None,
+    ignore_label: int = -1,
+    reduce: str = "mean",  # where: reduce
+    enable_double_backprop: bool = False,  # where: enable_double_backprop
 ) -> Tensor:
     """F.cross_entropy that is 0 where all labels are ignored (torch: nan), and divides by the number of labels.
 
@@ -19,6 +26,8 @@ def softmax_cross_entropy(
     Source: chainer.functions.softmax_cross_entropy.
     """
     weight = None if class_weight is None else torch.as_tensor(class_weight, dtype=x.dtype, device=x.device)
+    if reduce == "no":  # where: reduce
+        return F.cross_entropy(x, t.long(), weight, ignore_index=ignore_label, reduction="none")
     total = F.cross_entropy(x, t.long(), weight, ignore_index=ignore_label, reduction="sum")
     return total / ((t != ignore_label).sum().clamp(min=1) if normalize else max(len(x), 1))
 

@@ -51,7 +51,9 @@ class Context(FileNames):
 
     def kind(self, node: ast.AST) -> Kind:
         """What the analysis knows of a node's value."""
-        return self.analysis.kind(self._stand_ins[node][0] if node in self._stand_ins else node)
+        if self._stand_ins and node in self._stand_ins:
+            node = self._stand_ins[node][0]
+        return self.analysis.kind(node)
 
     def stand_for(self, node: ast.AST, value: ast.AST, code: str) -> None:
         """A node of which the source has none: it has the value of another one, and is written as ``code``."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import hashlib
+import importlib.metadata
 import importlib.util
 import json
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.port.state import State, digest_of_python
-from chainer2torch.project import files
-from chainer2torch.report.verification import Check, checks_of, document_of
+from chainer2torch.report.verification import PASSED, UNVERIFIED, Check, checks_of, document_of
 
 MODELS = "models"
 _INSTALL = "pip install 'chainer2torch[verify]' (the README says with which constraints)"
@@ -36,6 +34,8 @@ class Compared:
         """The outcome in one line."""
         if self.why:
             return f"{self.name}: not compared: {self.why}"
+        if self.name != MODELS:
+            return f"{self.name}: {'; '.join(map(_outcome, self.checks))}"
         equal = sum(check.status == "passed" for check in self.checks)
         raising = [check.name for check in self.checks if check.raises]
         differ = [check.name for check in self.checks if check.failed and not check.raises]
@@ -49,6 +49,19 @@ class Compared:
         if open_ones:
             parts.append(f"{open_ones} not verified")
         return f"{self.name}: {', '.join(parts)}"
+
+
+def _outcome(check: Check) -> str:
+    """What came of a script."""
+    word = "equal" if check.status == PASSED else "different" if check.failed else UNVERIFIED
+    if check.raises:
+        word = "stopped by an error"
+    return f"{word} ({_short(check.message)})" if check.message else word
+
+
+def _short(text: str, width: int = 120) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3].rstrip() + "..."
 
 
 def missing(options: Mapping[str, Any]) -> str:
@@ -66,52 +79,49 @@ def compare(
     src: Path,
     out: Path,
     state: State,
-    run: Callable[[Path, Path], Any],
-    modern: Mapping[str, bytes],
+    run: Callable[[], Sequence[Check]],
     missing_here: str,
+    again: bool = False,
 ) -> Compared:
-    """Compares, or says what an earlier call has found when nothing has changed since.
+    """Compares, or says what an earlier call has found when nothing has changed since: files, packages.
 
-    ``run`` gets the original, in which files of Python 2 stand as Python 3 (``modern``), and the copy.
+    ``again``: what is not proved is compared once more; data may have come.
     """
-    digest = digest_of_python(src, out)
+    digest = f"{digest_of_python(src, out)} {installed()}"
     known = state.checks.get(name)
     if known is not None and known["digest"] == digest:
-        return Compared(name, checks_of(known["document"]))
+        found = checks_of(known["document"])
+        if not again or all(check.status == PASSED for check in found):
+            return Compared(name, found)
     if missing_here:
         return Compared(name, why=missing_here)
     from chainer2torch import verify
     from chainer2torch.verify.models.entries import ModelsError
 
-    with _original(src, modern) as original:
-        try:
-            document = _without_advice(json.loads(document_of(run(original, out))))
-        except (verify.WorkerError, verify.DeviceError, ModelsError) as error:
-            return Compared(name, why=" ".join(str(error).split()))
-    state.checks[name] = {"digest": digest, "document": document}
+    try:
+        found = tuple(run())
+    except (verify.WorkerError, verify.DeviceError, ModelsError) as error:
+        return Compared(name, why=" ".join(str(error).split()))
+    state.checks[name] = {"digest": digest, "document": {"version": 1, "checks": [*map(dataclasses.asdict, found)]}}
     state.save(out)
-    return Compared(name, checks_of(document))
+    return Compared(name, found)
 
 
-def _without_advice(document: dict[str, Any]) -> dict[str, Any]:
+def is_proved(known: Mapping[str, Any]) -> bool:
+    """Whether what is remembered says more than that a script could not be compared."""
+    return any(check.status != UNVERIFIED for check in checks_of(known["document"]))
+
+
+def installed() -> str:
+    """A digest of what is installed: what could not be compared for want of a package is tried again with it."""
+    found = sorted(f"{one.name}=={one.version}" for one in importlib.metadata.distributions())
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:16]
+
+
+def models_of(report: Any) -> tuple[Check, ...]:
     """The results, without the problem that there is no table of models: that is no difference. Of the models that
     could not be run it is said why, each by its name, and where there are none nothing is wrong.
     """
     from chainer2torch.verify.models.verify_models import NO_TABLE
 
-    kept = [check for check in document["checks"] if not check.get("message", "").endswith(NO_TABLE)]
-    return {**document, "checks": kept}
-
-
-@contextlib.contextmanager
-def _original(src: Path, modern: Mapping[str, bytes]) -> Iterator[Path]:
-    """The original as Python 3 can import it: itself, or a copy for a while."""
-    if not modern:
-        yield src
-        return
-    with tempfile.TemporaryDirectory(prefix="chainer2torch-") as folder:
-        copied = Path(folder) / (src.resolve().name or "src")
-        shutil.copytree(src, copied, symlinks=True, ignore=shutil.ignore_patterns(*files.VERSION_CONTROL))
-        for path, data in modern.items():
-            (copied / path).write_bytes(data)
-        yield copied
+    return tuple(check for check in checks_of(json.loads(document_of(report))) if not check.message.endswith(NO_TABLE))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import os
-import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,14 +11,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 from chainer2torch.port.look import Script
+from chainer2torch.port.scripts import compare_script, synthetic_data
 from chainer2torch.report.verification import Check, checks_of, document_of
 
 RULES, MODELS, SCRIPTS = "rules", "models", "scripts"
-_DATA_ROOT = "CHAINER_DATASET_ROOT"
 # What each part may take of the time that is left when it begins.
 _SHARE = {RULES: 0.2, MODELS: 0.7}
-# A script that fails under Chainer, too, says nothing of the migration.
-_ORIGINAL = "the script failed under Chainer"
 _LEAST = 20.0
 
 
@@ -191,7 +185,7 @@ def verify_all(
         return Part(MODELS, _without_advice(report))
 
     def run_scripts() -> Part:
-        with _synthetic_data():
+        with synthetic_data():
             return _scripts(src, out, scripts, iterations, clock, comparing, say)
 
     waiting = [(RULES, rules_used), (MODELS, models), (SCRIPTS, run_scripts)]
@@ -257,61 +251,15 @@ def _scripts(
         try:
             # Each gets its part of the time that is left.
             left = clock.left() / (len(scripts) - number)
-            check, declared = _script(src, out, script, iterations, _within(comparing, max(left, _LEAST)))
+            check, declared = compare_script(
+                src, out, script.command, iterations, _within(comparing, max(left, _LEAST))
+            )
         except KeyboardInterrupt:
             ended = "interrupted"
             check, declared = Check(script.command, 0, 0, 1, "not reached: interrupted"), ()
         checks.append(check)
         differences.update(dict.fromkeys(declared))
     return Part(SCRIPTS, tuple(checks), differences=tuple(differences))
-
-
-def _script(
-    src: Path, out: Path, script: Script, iterations: int, comparing: Mapping[str, Any]
-) -> tuple[Check, Sequence[str]]:
-    """What came of one script, as one check."""
-    from chainer2torch import verify
-
-    try:
-        report = verify.verify_script(src, out, shlex.split(script.command), iterations=iterations, **comparing)
-    except FileNotFoundError as error:
-        return Check(script.command, 0, 0, 1, str(error)), ()
-    values = checks_of(json.loads(document_of(report))) if report.steps else ()
-    message = "; ".join(dict.fromkeys(check.message for check in values if check.failed))
-    errors = tuple((f"{check.name.rpartition(': ')[2]}: {label}", e) for check in values for label, e in check.errors)
-    if report.ok:
-        return Check(script.command, 1, 0, 0, "; ".join(report.unverified), errors), report.differences
-    original = [problem for problem in report.problems if problem.startswith(_ORIGINAL)]
-    if original:
-        return Check(script.command, 0, 0, 1, _reason(original[0])), ()
-    if report.problems or report.first_difference is not None:
-        said = message or "; ".join(map(_reason, report.problems))
-        return Check(script.command, 0, 1, 0, said, errors), report.differences
-    return Check(script.command, 0, 0, 1, "; ".join(report.unverified) or "nothing was compared"), ()
-
-
-def _reason(problem: str) -> str:
-    """A problem and the last line of the trace below it."""
-    head, *rest = problem.splitlines()
-    last = next((line.strip() for line in reversed(rest) if line.strip().startswith("File ")), "")
-    return f"{head} ({last})" if last else head
-
-
-@contextlib.contextmanager
-def _synthetic_data() -> Iterator[None]:
-    """Chainer's data sets as small synthetic ones, unless the user says where the real ones lie."""
-    if os.environ.get(_DATA_ROOT):
-        yield
-        return
-    from chainer2torch.verify.script import synthetic_data
-
-    with tempfile.TemporaryDirectory(prefix="chainer2torch-data-") as folder:
-        synthetic_data.write_all(Path(folder), n_train=400, n_test=100)
-        os.environ[_DATA_ROOT] = folder
-        try:
-            yield
-        finally:
-            del os.environ[_DATA_ROOT]
 
 
 def _short(text: str, width: int = 200) -> str:

@@ -49,6 +49,36 @@ def only_python2(
             yield path
 
 
+def import_of(path: str, text: str, old: Collection[str]) -> str | None:
+    """The first of the ``old`` files that a file imports: such a file runs under Python 2 alone, too."""
+    folder = posixpath.dirname(path)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for parts in (name.split(".") for name in names):
+            for start in dict.fromkeys((folder, "")):
+                steps = [posixpath.join(start, *parts[: n + 1]) for n in range(len(parts))]
+                files = [f"{steps[-1]}.py", *(f"{step}/__init__.py" for step in steps)]
+                found = next((file for file in files if file in old and file != path), None)
+                if found is not None:
+                    return found
+    return None
+
+
+def in_packages(texts: Mapping[str, str], old: Collection[str]) -> Iterator[str]:
+    """The files in packages whose ``__init__.py`` is one of the ``old`` files; those that are started alone are not."""
+    folders = {posixpath.dirname(path) for path in old if posixpath.basename(path) == "__init__.py"} - {""}
+    started = {posixpath.dirname(path) for path, text in texts.items() if _MAIN.search(text)}
+    for path in texts:
+        folder = posixpath.dirname(path)
+        if folder in folders and folder not in started:
+            yield path
+
+
 def run_with(texts: Mapping[str, str], old: Collection[str]) -> Iterator[str]:
     """The files that files of Python 2 import, or that import one: one interpreter runs both."""
     stems = {posixpath.splitext(posixpath.basename(path))[0] for path in old} - {"__init__"}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from chainer2torch.python2 import tabs
+from chainer2torch.python2 import pickles, tabs
 from chainer2torch.python2.suspects import parses, syntax_error
 
 # What changes the spelling, or keeps the meaning of Python 2 where Python 3 has another: lists from map and keys().
@@ -18,7 +18,7 @@ from chainer2torch.python2.suspects import parses, syntax_error
 _FIXERS = (
     *("apply", "asserts", "basestring", "dict", "except", "exec", "execfile", "exitfunc", "filter", "funcattrs"),
     *("getcwdu", "has_key", "imports", "imports2", "input", "intern", "itertools", "itertools_imports", "long", "map"),
-    *("metaclass", "methodattrs", "ne", "next", "nonzero", "numliterals", "operator", "paren", "print", "raise"),
+    *("metaclass", "methodattrs", "ne", "next", "nonzero", "numliterals", "operator", "paren", "raise"),
     *("raw_input", "reduce", "reload", "renames", "repr", "standarderror", "sys_exc", "throw", "tuple_params", "types"),
     *("unicode", "urllib", "xrange", "xreadlines", "zip"),
 )
@@ -27,6 +27,7 @@ _NEWLINE = re.compile(r"\r\n|\r")
 # What Python 2 has no form of: a file with one of these is Python 3 with a mistake in it.
 _ONLY_PYTHON3 = frozenset({"->", ":="})
 _TUPLE = re.compile(r"^[ \t]*(\([^=\n]*\)) = (xxx_todo_changeme\d*)$", re.MULTILINE)
+_TWICE = re.compile(r"^([ \t]*import )(\w+) as \2(?=[ \t]*(?:#.*)?$)", re.MULTILINE)  # of `import cPickle as pickle`
 _WORD = re.compile(r"[^\W\d]\w*")
 _LONGEST_NAME = 30
 _PYTHON3_STRING = re.compile(r"[bBrRuU]*[fF]")
@@ -61,6 +62,7 @@ def convert(text: str, siblings: Collection[str] = ()) -> Converted | None:
         new = tabs.indented_anew(new)
     if not parses(new):
         return None
+    new = pickles.as_bytes(_TWICE.sub(r"\1\2", new))
     said = tuple((int(found[1]), found[2]) for line in tool.fixer_log if (found := _WARNING.match(line)))
     return Converted(new.replace("\n", newline), said)
 
@@ -82,7 +84,8 @@ def _tool(siblings: frozenset[str]) -> Any:
 
     logging.getLogger("RefactoringTool").setLevel(logging.CRITICAL)
     names = [f"fissix.fixes.fix_{name}" for name in _FIXERS]
-    return refactor.RefactoringTool([*names, "chainer2torch.python2.fixes.fix_import"], {"siblings": siblings})
+    own = [f"chainer2torch.python2.fixes.fix_{name}" for name in ("import", "print")]
+    return refactor.RefactoringTool([*names, *own], {"siblings": siblings})
 
 
 def _is_python3(text: str) -> bool:

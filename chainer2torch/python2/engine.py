@@ -85,12 +85,7 @@ def modernised(
             if new is not None:
                 plain[path] = new
                 run_today.add(path)
-    for path in beside.only_python2(texts, known, plain.keys() - run_today, parses):
-        if path not in plain or path in run_today:
-            found = convert.convert(texts[path], beside.siblings_of(path, known, texts))
-            if found is not None and _fits(path, texts[path], found.text):
-                plain[path], warned[path] = found.text, found.warnings
-                run_today.discard(path)
+    _with_neighbours(texts, known, parses, plain, warned, run_today)
     if not plain:
         return {}
     together = [p for p in beside.run_with(texts, plain.keys() - run_today) if p not in plain and _divides(texts[p])]
@@ -101,6 +96,40 @@ def modernised(
         for path in plain
         if (path not in together or asked[path][1]) and _fits(path, texts[path], asked[path][0].text)
     }
+
+
+def _with_neighbours(
+    texts: Mapping[str, str],
+    known: Collection[str],
+    parses: Parses,
+    plain: dict[str, str],
+    warned: dict[str, tuple[tuple[int, str], ...]],
+    run_today: set[str],
+) -> None:
+    """Converts the files that Python 3 parses, and that only Python 2 runs for what they import or lie in.
+
+    They import by its bare name what lies beside them; they have names of Python 2 alone and import a file of Python 2;
+    or they lie in a package whose own file is one.
+    """
+
+    def take(path: str) -> None:
+        if path in plain and path not in run_today:
+            return
+        found = convert.convert(texts[path], beside.siblings_of(path, known, texts))
+        if found is not None and _fits(path, texts[path], found.text):
+            plain[path], warned[path] = found.text, found.warnings
+            run_today.discard(path)
+
+    for path in beside.only_python2(texts, known, plain.keys() - run_today, parses):
+        take(path)
+    before = -1
+    while before != (before := len(plain.keys() - run_today)):
+        for path in sorted(path for path in run_today if names.suspected(texts[path]) and parses(texts[path])):
+            if beside.import_of(path, texts[path], plain.keys() - run_today) is not None:
+                take(path)
+    for path in beside.in_packages(texts, plain.keys() - run_today):
+        if path not in plain and _divides(texts[path]):
+            take(path)
 
 
 def _divides(text: str) -> bool:

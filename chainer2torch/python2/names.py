@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
+from chainer2torch.python2 import pickles
 
 _TODAY = {
     "xrange": "range",
@@ -37,7 +38,7 @@ def suspected(text: str) -> bool:
 def of_today(text: str) -> str | None:
     """A text that Python 3 parses, with names of today; None where nothing says that Python 2 alone runs it."""
     new, only = names_of_today(Source(text, ast.parse(text)))
-    return new if only else None
+    return pickles.as_bytes(new) if only else None
 
 
 def names_of_today(source: Source) -> tuple[str, bool]:

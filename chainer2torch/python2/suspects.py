@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Iterable
 from typing import AnyStr
 
+from chainer2torch.analysis.parsing import parse
+
 # Words and signs of which a file of Python 2 that Python 3 does not parse has one: only with them it is parsed. By what
 # each needs, one of which is looked for first; and each begins with what it looks for, which is how `re` is fast.
 _SIGNS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -60,7 +62,7 @@ def parses(text: str) -> bool:
 def _prints_to_a_file(text: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        statements = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
+        statements = [node.value for node in ast.walk(parse(text)) if isinstance(node, ast.Expr)]
     heads = [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in statements]
     return any(
         isinstance(head, ast.BinOp)
@@ -76,7 +78,7 @@ def syntax_error(text: str) -> Exception | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes in strings
         try:
-            ast.parse(text)
+            parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return error
     return None

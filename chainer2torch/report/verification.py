@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-_STOPPED = re.compile(r"^(?:[\w, ]+: )?PyTorch: \w+ in ")
+_STOPPED = re.compile(r"^(?:[\w, ]+: )?PyTorch: \w+ in |^the script failed under PyTorch: ")
 PASSED, FAILED, UNVERIFIED = "passed", "failed", "not verified"
 
 

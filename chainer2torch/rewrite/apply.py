@@ -32,10 +32,11 @@ from chainer2torch.plan.edits import (
     Unwrap,
     Wrap,
 )
-from chainer2torch.rewrite import import_edits, spans
+from chainer2torch.rewrite import import_edits, in_text, spans
 from chainer2torch.rewrite.argument_comments import beside_assignments
 from chainer2torch.rewrite.kept import Kept, Piece, end_of_code, shorten, with_whole_indents
 from chainer2torch.rewrite.format_strings import fitted, is_inside
+from chainer2torch.rewrite.in_text import Patches
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
 from chainer2torch.rewrite.printing import Printer, changed, fields, parse_module
@@ -77,28 +78,32 @@ class Applied:
 
 def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     """Rewrites a source text. Raises ``libcst.ParserSyntaxError`` when LibCST does not parse it."""
-    places = Places.of(source, edits)
+    made = in_text.patches(source, edits, names)
     end = end_of_code(source)
-    kept = shorten(source, end, places.points, places.moved, places.apart() if end > LARGE else ())
+    places = Places.of(source, made.edits)
+    apart = places.apart() if end > LARGE else ()
+    kept = shorten(source, end, places.points, places.moved, apart, patches=made)
     try:
         module = lower_markers(parse_module(kept.text))
     except cst.ParserSyntaxError:  # then the whole text: for the right line in the message
+        made = Patches(source, edits)
+        places = Places.of(source, edits)
         kept = Kept(with_whole_indents(source, end))
         module = lower_markers(parse_module(kept.text))
-    rewriter = _Rewriter(edits, names, source)
+    rewriter = _Rewriter(made.edits, names, source)
     result = rewriter.run(module, spans.locate(module, source, places.spans, places.starts, kept.counts))
     indent = module.default_indent if set(module.default_indent) <= {" ", "\t"} else "    "  # as in parse_module
     config = cst.PartialParserConfig(default_indent=indent, default_newline=module.default_newline)
     rewritten = {
-        number: _apart(piece, rewriter, places.within(piece.start, piece.stop), config, end)
+        number: _apart(piece, rewriter, places.within(piece.start, piece.stop), made, config, end)
         for number, piece in kept.apart.items()
     }
     failed = rewriter.failed + [
-        e for e in edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
+        e for e in made.edits if (e.start if isinstance(e, StatementEdit) else e.span) not in rewriter.found
     ]
     result = with_own_functions(result, names)
     printer = Printer()
-    names.forget_unsaid(result, rewritten.values(), printer)
+    names.forget_unsaid(result, [*rewritten.values(), *made.texts], printer)
     way = names.way()
     result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
     if any(isinstance(e, GuardImport) for e in edits):
@@ -109,10 +114,12 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     return Applied(code + source.text[end:], [e for e in failed if not isinstance(e, Comment)])
 
 
-def _apart(piece: Piece, rewriter: _Rewriter, places: Places, config: cst.PartialParserConfig, end: int) -> str:
+def _apart(
+    piece: Piece, rewriter: _Rewriter, places: Places, made: Patches, config: cst.PartialParserConfig, end: int
+) -> str:
     """The new text of a function or class of a large file: its tree is gone when the next one comes."""
     source = rewriter.source
-    kept = shorten(source, piece.stop, places.points, places.moved, within=piece)
+    kept = shorten(source, piece.stop, places.points, places.moved, within=piece, patches=made)
     try:
         module = cst.parse_module(kept.text, config)
     except cst.ParserSyntaxError:

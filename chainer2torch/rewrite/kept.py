@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.source import Source
+from chainer2torch.rewrite.in_text import Patches
 
 # a simple statement that is alone and shorter costs less to parse than to replace
 _SHORT = 40
@@ -31,6 +32,7 @@ _ENDS_HEAD = (
     ast.With,
     ast.AsyncWith,
 )
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMMENT_LINE = re.compile(r"^([ \t]*)#", re.MULTILINE)
 # an indentation with a line break in it, which Python takes for its first part and LibCST does not parse
 _BROKEN_INDENT = re.compile(r"^([ \t]*)(?:\\\r?\n[ \t]*)+", re.MULTILINE)
@@ -53,9 +55,10 @@ class Kept:
         """Puts the statements back into the rewritten text, some of them as they were rewritten."""
         if not self.statements:
             return code
-        place = re.compile(rf"\bclass {self.name}(\d+)_: 0|\b{self.name}(\d+)_")
+        name = rf"{self.name}(\d+)_"
+        place = re.compile(rf"\bclass {name}: 0|\bdef {name}\(\): 0|\b{name}")
         texts = {**dict(enumerate(self.statements)), **(rewritten or {})}
-        return place.sub(lambda match: texts[int(match[1] or match[2])], code)
+        return place.sub(lambda match: texts[int(match[match.lastindex or 0])], code)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +77,14 @@ def shorten(
     moved: Collection[int],
     apart: Collection[ast.stmt] = (),
     within: Piece | None = None,
+    patches: Patches | None = None,
 ) -> Kept:
-    """The text up to ``end`` without the statements in which none of ``points`` (where edits are) lies.
+    """The text up to ``end``, with patches, without the statements in which none of ``points`` (other edits) lies.
 
     Statements inside those that start at one of ``moved`` stay: they may get another indentation. The statements of
     ``apart`` are left out, too. With ``within`` the text is that of a piece of the source.
     """
+    patches = patches or Patches(source, ())
     at, body = (within.start, [within.node]) if within else (0, source.tree.body)
     text = source.text[at:end]
     name = "c2t_kept_"
@@ -94,11 +99,15 @@ def shorten(
         if run.apart is not None:
             pieces[len(statements)] = Piece(run.apart, run.start, run.stop)
         new = f"{name}{len(statements)}_"
-        parts += [source.text[at : run.start], f"class {new}: 0" if run.ends_head else new]
-        statements.append(source.text[run.start : run.stop])
+        stand_in = new
+        if run.ends_head:
+            changes = isinstance(run.first, _FUNCTIONS) and patches.inside(run.start, source.span(run.first)[1])
+            stand_in = f"def {new}(): 0" if changes else f"class {new}: 0"
+        parts += [patches.text(at, run.start), stand_in]
+        statements.append(patches.text(run.start, run.stop))
         counts[new] = run.count
         at = run.stop
-    return Kept("".join([*parts, source.text[at:end]]), name, tuple(statements), counts, pieces)
+    return Kept("".join([*parts, patches.text(at, end)]), name, tuple(statements), counts, pieces)
 
 
 def end_of_code(source: Source) -> int:
@@ -122,6 +131,7 @@ def with_whole_indents(source: Source, end: int) -> str:
 class _Run:
     """Statements that follow each other in a suite, by their offsets."""
 
+    first: ast.stmt
     start: int
     stop: int
     count: int
@@ -157,13 +167,13 @@ class _Walk:
                 run = None
                 line_end = self._line_end(node, start, stop, following) if node in self.apart else None
                 if line_end is not None:
-                    yield _Run(start, line_end, 1, True, False, node)
+                    yield _Run(node, start, line_end, 1, True, False, node)
                 else:
                     yield from self._inside(node, following)
                 continue
             ends_head = outermost and isinstance(node, _ENDS_HEAD)
             if run is None:
-                run = _Run(start, stop, 1, ends_head, stop - start <= _SHORT and not _is_compound(node))
+                run = _Run(node, start, stop, 1, ends_head, stop - start <= _SHORT and not _is_compound(node))
             else:
                 run.stop, run.count, run.short = stop, run.count + 1, False
                 run.ends_head = run.ends_head or ends_head

@@ -10,6 +10,7 @@ import ast
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source, nodes_of
 
 _SIGN = "else torch.device('cpu')"
@@ -34,7 +35,7 @@ def with_named_devices(code: str) -> str:
     """The text with these expressions named, as far as nothing between could change what they are."""
     if _SIGN not in code:
         return code
-    source = Source(code, ast.parse(code))
+    source = Source(code, parse(code))
     found = [device for node in source.of(ast.IfExp) if (device := _device(source, node)) is not None]
     edits: list[tuple[int, int, str]] = []
     for group in _groups(source, found):

@@ -172,7 +172,7 @@ class _Locator:
             if len(node.body) == 1 and isinstance(node.body[0], cst.Expr) and isinstance(node.body[0].value, cst.Name):
                 return self.counts.get(node.body[0].value.value, 1)
             return len(node.body)
-        return self.counts.get(node.name.value, 1) if isinstance(node, cst.ClassDef) else 1
+        return self.counts.get(node.name.value, 1) if isinstance(node, (cst.ClassDef, cst.FunctionDef)) else 1
 
     def simple(self, node: Any, tree: Sequence[ast.stmt]) -> bool:
         """The statements on one line."""

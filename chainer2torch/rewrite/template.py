@@ -15,7 +15,7 @@ from chainer2torch.rewrite.torch_names import Names, dotted_name
 from chainer2torch.rules.row import TEMPLATE_ROOTS
 
 N = TypeVar("N", bound=cst.CSTNode)
-_ATOMS = (
+ATOMS = (
     cst.Name,
     cst.Attribute,
     cst.Call,
@@ -216,7 +216,7 @@ def training(text: str, names: Names) -> cst.BaseExpression:
 
 def atom(node: cst.BaseExpression) -> cst.BaseExpression:
     """The node in parentheses, unless it binds tightly enough to stand before a dot."""
-    if node.lpar or isinstance(node, _ATOMS) and not isinstance(node, cst.Integer):
+    if node.lpar or isinstance(node, ATOMS) and not isinstance(node, cst.Integer):
         return node
     if isinstance(node, cst.Integer):
         return node
@@ -279,7 +279,7 @@ def instantiate(
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
         result = _keep_layout(original, updated, result, find, spans)
-    if edit.parenthesize and not isinstance(result, _ATOMS) and not result.lpar:
+    if edit.parenthesize and not isinstance(result, ATOMS) and not result.lpar:
         result = atom(result)
     # parentheses around the original, kept for its comments and line breaks
     if original.lpar and not result.lpar:

@@ -7,6 +7,7 @@ annotations need are not imported. Fields of named tuples and data classes stay:
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 _MAKE_FIELDS = {"NamedTuple", "TypedDict", "Protocol", "dataclass"}
 _FOR_TOOLS = re.compile(r"  # (?:type: ignore|noqa)\b.*$")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LEAVES = (ast.Name, ast.Constant, ast.expr_context, ast.operator)
 _Node = TypeVar("_Node", bound=ast.AST)
 _Place = tuple[int, int]  # row and column, from 0; columns in UTF-8 bytes
 
@@ -76,7 +78,14 @@ def makes_fields(node: ast.ClassDef) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, ast.AnnAssign) and value.value is not None:
         return ast.copy_location(ast.Assign([value.target], bare(value.value)), value)
-    return bare(value) if isinstance(value, ast.AST) else value
+    if isinstance(value, _FUNCTIONS):
+        return _bare_function(value)
+    return bare(value) if isinstance(value, ast.AST) and not isinstance(value, _LEAVES) else value
+
+
+@functools.lru_cache(maxsize=4096)  # the methods of a class stay the same when others of them go
+def _bare_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    return bare(node)
 
 
 def _is_declaration(node: object) -> bool:

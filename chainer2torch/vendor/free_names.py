@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 
+from chainer2torch.analysis.source import child_nodes
+
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_OF_SCOPES = frozenset(
+    {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
+)
 _SCOPES = _FUNCTIONS | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -26,29 +32,35 @@ def eager_parts(node: ast.AST) -> Iterator[ast.AST]:
 def free_names(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that ``nodes`` take from outside themselves: parameters and local variables of functions are not."""
     found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-            continue
-        inside = free_names(ast.iter_child_nodes(node))
-        if isinstance(node, ast.arg):
-            inside |= _quoted(node.annotation)
-        elif isinstance(node, ast.AnnAssign):
-            inside |= _quoted(node.annotation)
-        elif isinstance(node, _SCOPES):
-            if isinstance(node, _FUNCTIONS):
-                inside |= _quoted(node.returns)
-            outer = free_names(eager_parts(node)) if isinstance(node, _FUNCTIONS) else set()
-            inside = (inside - _locals(node)) | outer | _annotations(node)
-        found |= inside
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        kind = node.__class__
+        if kind is ast.Name:
+            found.add(node.id)  # type: ignore[attr-defined]
+        elif kind in _OF_SCOPES:
+            found |= _names_of_scope(node)
+        elif kind is not ast.Constant:
+            if kind is ast.arg or kind is ast.AnnAssign:
+                found |= _quoted(node.annotation)  # type: ignore[attr-defined]
+            stack += child_nodes(node)
     return found
+
+
+@functools.lru_cache(maxsize=4096)  # parts of a class are looked at again and again, each time with fewer methods
+def _names_of_scope(node: ast.AST) -> frozenset[str]:
+    inside = free_names(child_nodes(node))
+    if not isinstance(node, _FUNCTIONS):
+        return frozenset(inside - _locals(node))
+    inside |= _quoted(node.returns)
+    return frozenset((inside - _locals(node)) | free_names(eager_parts(node)) | _annotations(node))
 
 
 def outer_names(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Where ``name`` means what stands outside, and no parameter, variable or attribute of a class of that name."""
     if isinstance(node, ast.Name) and node.id == name:
         yield node
-    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    parts: Iterable[ast.AST] = child_nodes(node)
     if isinstance(node, _SCOPES) and name in _locals(node):
         parts = [*eager_parts(node), *_annotation_nodes(node)] if isinstance(node, _FUNCTIONS) else ()
     for part in parts:
@@ -65,22 +77,24 @@ def _behind_targets(node: ast.AST) -> list[ast.AST]:
 def _locals(scope: ast.AST) -> set[str]:
     """Parameters and variables of a function (its own, not those of functions in it)."""
     found: set[str] = set()
-    stack = list(ast.iter_child_nodes(scope))
+    stack = child_nodes(scope)
     shared: set[str] = set()
     while stack:
         node = stack.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            continue
         if isinstance(node, ast.arg):
             found.add(node.arg)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
         elif isinstance(node, ast.ExceptHandler) and node.name:
             found.add(node.name)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             shared.update(node.names)
         elif isinstance(node, _FUNCTIONS | ast.ClassDef):
             found.add(node.name)
-        if not isinstance(node, ast.ClassDef | _SCOPES):
-            stack.extend(ast.iter_child_nodes(node))
+        if node.__class__ is not ast.ClassDef and node.__class__ not in _OF_SCOPES:
+            stack += child_nodes(node)
     return found - shared
 
 

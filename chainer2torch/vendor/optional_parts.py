@@ -14,6 +14,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
+from chainer2torch.analysis.source import nodes_of
+
 MARK = r"  # where: (\w*\.?\w+[*=]?(?:, \w*\.?\w+[*=]?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
@@ -26,7 +28,7 @@ def marked(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[ast.stmt | as
     """The parts of a definition that may go, each with the names of which one has to be said."""
     if not any(_MARK.search(row) for row in lines[node.lineno - 1 : node.end_lineno]):
         return
-    for part in ast.walk(node):
+    for part in nodes_of(node):
         if isinstance(part, (ast.stmt, ast.arg)) and part is not node:
             last = isinstance(part, ast.stmt) and not isinstance(part, _BLOCKS)
             found = _MARK.search(lines[(part.end_lineno or part.lineno if last else part.lineno) - 1])
@@ -56,6 +58,8 @@ def cut(node: ast.stmt, parts: Collection[ast.stmt | ast.arg]) -> ast.stmt:
 
 
 def _without(node: _Node, gone: frozenset[ast.AST]) -> _Node:
+    if isinstance(node, (ast.expr_context, ast.operator, ast.Name, ast.Constant)):  # nothing is below them
+        return node
     changes: dict[str, Any] = dict(_fewer_parameters(node, gone)) if isinstance(node, ast.arguments) else {}
     for name, value in ast.iter_fields(node):
         value = changes.get(name, value)

@@ -135,8 +135,8 @@ class Definition:
     def _inner_imports(self) -> list[ast.stmt]:
         return [
             child
-            for child in ast.walk(self.node)
-            if isinstance(child, ast.stmt) and _is_room(child, self.path, self.package)
+            for child in nodes_of(self.node)
+            if isinstance(child, (ast.Import, ast.ImportFrom)) and _is_room(child, self.path, self.package)
         ]
 
     @functools.cached_property
@@ -263,7 +263,7 @@ def _definition_rows(lines: list[str]) -> Iterator[range]:
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
     return [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == alias
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
@@ -83,12 +83,12 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
             found |= _by_name(call, call.func.id, own, imported)
         if own and _may_pad_examples(call):
             found.add(EXAMPLES_PADDED)
-    for attribute in nodes.of(ast.Attribute):
-        found.update((attribute.attr, f".{attribute.attr}", *_DYNAMIC.get(attribute.attr, ())))
-        found.update(_of_optimizer(attribute, made))
-    for keyword in nodes.of(ast.keyword):
-        if keyword.arg:
-            found.update((keyword.arg, f"{keyword.arg}="))
+    for name, attributes in nodes.attributes.items():
+        found.update((name, f".{name}", *_DYNAMIC.get(name, ())))
+        found.update(_of_optimizer(name, attributes, made))
+    for keyword in nodes.keywords:
+        if keyword:
+            found.update((keyword, f"{keyword}="))
     for display in nodes.of(ast.Dict):
         found.update(f"{key.value!s}=" for key in display.keys if isinstance(key, ast.Constant))
     if any(map(modules.compares, nodes.of(ast.Compare))):
@@ -97,7 +97,7 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
         found |= _in_body(cls)
     for constant in nodes.of(ast.Constant):
         if isinstance(constant.value, str) and id(constant) not in documented:
-            found.update(_in_text(constant.value))
+            found |= _in_text(constant.value)
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
         found.update([WITH] if nodes.of(ast.With) else [])
@@ -105,12 +105,13 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
-def _of_optimizer(node: ast.Attribute, made: Collection[str]) -> Iterator[str]:
-    """What a member says of an optimizer: of another object it is not asked, or the error says so."""
-    if _is_named_as_optimizer(node.value) or last(node.value) in made:
-        yield f"opt.{node.attr}"
-    if not isinstance(node.ctx, ast.Load) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-        yield f"set.{node.attr}"
+def _of_optimizer(name: str, nodes: Sequence[ast.Attribute], made: Collection[str]) -> Iterator[str]:
+    """What the nodes of a member say of an optimizer: of another object it is not asked, or the error says so."""
+    if any(_is_named_as_optimizer(node.value) or last(node.value) in made for node in nodes):
+        yield f"opt.{name}"
+    stored = (node.value for node in nodes if node.ctx.__class__ is not ast.Load)
+    if any(not isinstance(value, ast.Name) or value.id != "self" for value in stored):
+        yield f"set.{name}"
 
 
 def _names_of_optimizers(nodes: Nodes) -> frozenset[str]:
@@ -130,7 +131,11 @@ def _makes_optimizer(name: str) -> bool:
 
 
 def _is_named_as_optimizer(node: ast.expr) -> bool:
-    return any(map(_is_of_optimizer, _chain(node)))
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        if isinstance(node, ast.Attribute) and _is_of_optimizer(node.attr):
+            return True
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and _is_of_optimizer(node.id)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -205,12 +210,13 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
     )
 
 
-def _in_text(text: str) -> set[str]:
+@functools.lru_cache(maxsize=4096)
+def _in_text(text: str) -> frozenset[str]:
     """The words of a string that may be a name, a path or code; of a sentence only what stands behind a dot."""
     members = _BEHIND_DOT.findall(text)
     reached = {f".{word}" for word in members}
     reached |= {f"opt.{name}" for owner, name in _OWNED.findall(text) if _is_of_optimizer(owner)}
-    return reached | set(members if _SENTENCE.search(text) else _WORD.findall(text))
+    return frozenset(reached).union(members if _SENTENCE.search(text) else _WORD.findall(text))
 
 
 def _in_body(cls: ast.ClassDef) -> set[str]:

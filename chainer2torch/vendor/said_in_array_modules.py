@@ -7,6 +7,7 @@ the name to nothing else; Python's ``random``; ``self``; a queue that is given o
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
@@ -70,6 +71,10 @@ class ArrayModules:
 
     def said_by_call(self, call: ast.Call, function: ast.Attribute) -> Iterator[str]:
         """What a call asks of an array module, if it is one of its functions."""
+        args = call.args
+        short = len(args) < 1 or len(args) == 1 and args[0].__class__ is not ast.Starred
+        if short and not call.keywords and function.attr not in _VIEWS and function.attr not in _WRITING:
+            return  # whatever it belongs to
         if self._is_no_module(function):
             return
         base = function.value.func if isinstance(function.value, ast.Call) else function.value
@@ -127,7 +132,12 @@ def _may_be_module(node: ast.expr, modules: Collection[str]) -> bool:
     name = last(node.func if isinstance(node, ast.Call) else node)
     if isinstance(node, ast.Call) and name in _GIVE_MODULES:
         return True
-    return name in _ARRAY_MODULES or name in modules or bool(_XP.search(name)) or "module" in name
+    return name in modules or _is_named_as_module(name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_named_as_module(name: str) -> bool:
+    return name in _ARRAY_MODULES or bool(_XP.search(name)) or "module" in name
 
 
 def _imported(nodes: Nodes, module: str) -> frozenset[str]:

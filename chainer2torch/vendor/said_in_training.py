@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from chainer2torch.analysis.source import Nodes, nodes_of
 
@@ -38,17 +40,16 @@ def of_training(nodes: Nodes) -> Iterator[str]:
     calls = nodes.of(ast.Call)
     if any(_gives(call, 4, classes) for call in calls):
         yield OPTIONS_GIVEN
-    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or any(
-        map(_names_converter, nodes.of(ast.keyword, ast.Constant, ast.Attribute))
-    ):
+    texts = {node.value for node in nodes.of(ast.Constant) if node.value.__class__ is str}
+    if any(_gives(call, _BEFORE_CONVERTER, classes) for call in calls) or _names_converter(nodes, texts):
         yield OWN_CONVERTERS
-    if any(map(_copies, nodes.of(ast.ImportFrom, ast.Attribute))):
+    if _copies(nodes):
         yield OBJECTS_COPIED
-    if any(map(_saves, nodes.of(ast.Attribute))):
+    if any(map(_saves, _members(nodes, _STATES))):
         yield TRAINING_SAVED
     if any(map(_may_be_updater_that_saves, nodes.of(ast.ClassDef))):
         yield UPDATER_SAVES
-    if any(map(_names_device, nodes.of(ast.Constant, ast.keyword, ast.Attribute))):
+    if _names_device(nodes, texts):
         yield DEVICE_NAMES
     devices = _Devices(nodes, classes)
     if any(
@@ -106,42 +107,32 @@ def _is_own(call: ast.Call, name: str) -> bool:
     return name not in _OF_LIBRARY and not ast.unparse(call.func).startswith("compat.")
 
 
-def _names_converter(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.keyword)
-        and node.arg == "converter"
-        or isinstance(node, ast.Constant)
-        and node.value == "converter"
-        or isinstance(node, ast.Attribute)
-        and node.attr == "converter"
-        and isinstance(node.ctx, ast.Store)
-    )
+def _members(nodes: Nodes, names: Iterable[str]) -> Iterator[ast.Attribute]:
+    return (node for name in names for node in nodes.attributes.get(name, ()))
 
 
-def _copies(node: ast.AST) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "copy"
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr in _COPYING
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "copy"
-    )
+def _names_converter(nodes: Nodes, texts: Collection[object]) -> bool:
+    stored = (not isinstance(node.ctx, (ast.Load, ast.Del)) for node in _members(nodes, ("converter",)))
+    return "converter" in nodes.keywords or "converter" in texts or any(stored)
 
 
-def _names_device(node: ast.AST) -> bool:
+def _copies(nodes: Nodes) -> bool:
+    if any(node.module == "copy" for node in nodes.of(ast.ImportFrom)):
+        return True
+    owners = (node.value for node in _members(nodes, _COPYING))
+    return any(isinstance(owner, ast.Name) and owner.id == "copy" for owner in owners)
+
+
+def _names_device(nodes: Nodes, texts: Collection[Any]) -> bool:
     """Whether a text may be the name of a device, or what is not known is asked for its device."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and _NAME_OF_DEVICE.match(node.value) is not None
-    if isinstance(node, ast.keyword) and node.arg == "default":  # of an option: '0', ['0', '1']
-        texts = (part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant))
-        return any(isinstance(text, str) and text.isdecimal() and len(text) < _DIGITS for text in texts)
-    return isinstance(node, ast.Attribute) and node.attr == "get_device"
+    if "get_device" in nodes.attributes or any(map(_NAME_OF_DEVICE.match, texts)):
+        return True
+    defaults = (node.value for node in nodes.keywords.get("default", ()))  # of an option: '0', ['0', '1']
+    parts = (part.value for value in defaults for part in ast.walk(value) if isinstance(part, ast.Constant))
+    return any(isinstance(text, str) and text.isdecimal() and len(text) < _DIGITS for text in parts)
 
 
-def _saves(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Attribute) or node.attr not in _STATES:
-        return False
+def _saves(node: ast.Attribute) -> bool:
     return any(part in ast.unparse(node.value).lower() for part in _OF_TRAINING)
 
 
@@ -255,9 +246,11 @@ def last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+@functools.lru_cache(maxsize=4096)
 def is_of_training(name: str) -> bool:
     """Whether something of this name may be an updater or an evaluator."""
-    return any(word in name.lower() for word in ("updater", "evaluator"))
+    lower = name.lower()
+    return "updater" in lower or "evaluator" in lower
 
 
 __all__ = ["OF_TRAINING", "TRAINING_SAVED", "is_of_training", "last", "of_training"]

@@ -71,6 +71,12 @@ def _modern(src: Path) -> dict[str, bytes]:
         converted = convert.convert(texts[path], beside.siblings_of(path, texts, texts))
         if converted is not None:
             found[path] = _with_divisions(Source(converted.text, ast.parse(converted.text)))
+            old.add(path)
+    for path in beside.run_with(texts, old):  # they run under Python 2, too
+        if path not in found and "/" in texts[path] and suspects.parses(texts[path]):
+            divided = _with_divisions(Source(texts[path], ast.parse(texts[path])))
+            if divided != texts[path]:
+                found[path] = divided
     return {path: text.encode(encodings[path]) for path, text in found.items()}
 
 

@@ -16,7 +16,7 @@ from chainer2torch.analysis.module_index import FuncInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.plan.edits import Comment, Operand, RemoveImport, Replace
-from chainer2torch.rewrite import apply as apply_module
+from chainer2torch.rewrite import apply as apply_module, in_text
 from chainer2torch.rewrite.kept import Kept, shorten
 from chainer2torch.rewrite.edit_places import Places
 
@@ -182,15 +182,24 @@ def programs():
             yield path.relative_to(FIXTURES).as_posix(), path.read_text()
 
 
+def by_libcst(monkeypatch):
+    """No edit is made in the text."""
+    monkeypatch.setattr(in_text, "patches", lambda source, edits, names: in_text.Patches(source, edits))
+
+
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in programs()])
 def test_same_bytes_as_with_everything_parsed(text, rules, monkeypatch):
     sources = {"module.py": text}
     short = migrate_sources(sources, rules=rules)["module.py"]
     with monkeypatch.context() as patch:
-        patch.setattr(apply_module, "shorten", lambda source, end, *rest: Kept(source.text[:end]))
+        by_libcst(patch)
+        patch.setattr(apply_module, "shorten", lambda source, end, *_, **__: Kept(source.text[:end]))
         full = migrate_sources(sources, rules=rules)["module.py"]
     assert short.code == full.code
     assert short == full
+    by_libcst(monkeypatch)
+    parsed = migrate_sources(sources, rules=rules)["module.py"]
+    assert parsed == full
     monkeypatch.setattr(apply_module, "LARGE", 0)
     apart = migrate_sources(sources, rules=rules)["module.py"]
     assert apart.code == full.code
@@ -199,6 +208,7 @@ def test_same_bytes_as_with_everything_parsed(text, rules, monkeypatch):
 
 
 def test_what_has_no_edit_is_left_out(rules, monkeypatch):
+    by_libcst(monkeypatch)
     seen = []
     parse = libcst.parse_module
     monkeypatch.setattr(libcst, "parse_module", lambda text: seen.append(text) or parse(text))
@@ -212,6 +222,7 @@ def test_what_has_no_edit_is_left_out(rules, monkeypatch):
 
 
 def test_a_large_file_is_parsed_in_parts(monkeypatch):
+    by_libcst(monkeypatch)
     sizes = []
     parse = libcst.parse_module
     monkeypatch.setattr(libcst, "parse_module", lambda text, *rest: sizes.append(len(text)) or parse(text, *rest))
@@ -296,6 +307,7 @@ def test_indentation_is_taken_from_the_first_block():
 
 @pytest.mark.parametrize("large", [10**6, 0])
 def test_what_the_parser_does_not_take_is_reported_at_its_line(rules, monkeypatch, large):
+    by_libcst(monkeypatch)
     monkeypatch.setattr(apply_module, "LARGE", large)
     bad = textwrap.dedent("""\
         import chainer.functions as F

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from chainer2torch.analysis.kinds import Inst, Unknown
+from chainer2torch.analysis.kinds import Inst, UNKNOWN
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import migrate_source
@@ -199,7 +199,7 @@ def test_what_is_known_of_a_class_has_a_short_text(project) -> None:
     result = project({"m.py": text + "def f():\n    c = C0()\n    return c['l1']\n"})["m.py"]
     assert result.error is None and "return c['l1']" in result.code
     source = Source(text, ast.parse(text))
-    cls = ClassInfo("C", source.tree.body[1], ModuleInfo("m.py", source), attrs={"a": Unknown()})
+    cls = ClassInfo("C", source.tree.body[1], ModuleInfo("m.py", source), attrs={"a": UNKNOWN})
     assert repr(cls) == "ClassInfo('C', ModuleInfo('m.py'))"
     assert repr(Inst(cls)) == f"Inst(cls={cls!r}, site=0)"
 

@@ -678,3 +678,15 @@ def test_chainers_own_cupy_is_true_where_there_is_no_gpu() -> None:
     space: dict[str, Any] = {}
     exec(result.code, space)
     assert space["f"]() == 2, result.code
+
+
+def test_an_array_module_that_one_branch_chooses_and_another_names_asks_nothing() -> None:
+    """`cuda.cupy` becomes an array module wherever it stands: a name that is one or the other has one meaning."""
+    before = (
+        "import numpy as np\nfrom chainer import cuda\n"
+        "if kind == 'one':\n    xp = np if gpu < 0 else cuda.cupy\nelse:\n    xp = cuda.cupy\n"
+        "x = xp.asarray(values)\ny = xp.zeros((3, 4))\n"
+    )
+    result = migrate_source(before, options=Options(style="native"))
+    assert "TODO" not in result.code and "    xp = compat.array_module('cuda')\n" in result.code
+    assert result.code.endswith("x = xp.asarray(values)\ny = xp.zeros((3, 4))\n")

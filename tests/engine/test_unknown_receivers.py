@@ -469,3 +469,24 @@ def cut(one: Sampling, other, v, w: chainer.Variable):
     found = migrate_source(text, options=Options(style="native")).code
     assert "len(one.array) * other.rate" in found
     assert "return n, other.array[1:], v.detach()[:2], len(w), v.shape" in found
+
+
+def test_the_size_of_an_array_that_is_on_a_gpu_at_times_is_asked_at_run_time():
+    text = (
+        "import numpy\nimport chainer\nfrom chainer import cuda\n"
+        "def f(y):\n    return chainer.Variable(y.reshape(y.size // 3, 3))\n"
+        "def g(gpu):\n    y = numpy.ones(6, 'f')\n    if gpu >= 0:\n        y = cuda.to_gpu(y)\n    return f(y)\n"
+    )
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "y.reshape(compat.size_of(y) // 3, 3)" in code and "TODO" not in code
+
+
+def test_a_setting_of_a_layer_or_of_an_own_class_is_set_as_it_is():
+    text = (
+        "import chainer\nimport chainer.links as L\n"
+        "class Own(chainer.Chain):\n    compute_accuracy = True\n"
+        "def f(own, net):\n    model = Own() if own else L.Classifier(net)\n    model.compute_accuracy = False\n"
+        "    return model\n"
+    )
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "\n    model.compute_accuracy = False\n" in code and "TODO" not in code

@@ -167,6 +167,8 @@ def test_transform_dataset():
     assert ours[3] == theirs[3] and calls == [30, 30]
     assert next(iter(DataLoader(ours, 4))).tolist() == [0, 20, 40, 60]
     assert ours[1:4] == theirs[1:4]
+    part, theirs = data.split_dataset(ours, 3)[1], datasets.split_dataset(theirs, 3)[1]
+    assert part[1:] == theirs[1:] and part[[0, 1]] == theirs[[0, 1]]
 
 
 def test_tuple_dataset():

@@ -13,6 +13,7 @@ from chainer2torch.cli import porting
 from chainer2torch.cli.app import cli
 from chainer2torch.cli.errors import guarded
 from chainer2torch.port import checks, left, look, state
+from chainer2torch.port import scripts as port_scripts
 from chainer2torch.port.state import State
 from chainer2torch.port.writing import write
 from chainer2torch.project.output import changes
@@ -173,8 +174,14 @@ def compared(monkeypatch):
         calls.append(((src / "train.py").read_text(), out, rest))
         return found
 
+    def script(src, out, command, iterations, comparing):
+        run(src, out, command)
+        return Check(
+            command, *(found[part] for part in ("passed", "failed", "unverified")), found.get("message", "")
+        ), ()
+
     monkeypatch.setattr(verify, "verify_models", run, raising=False)
-    monkeypatch.setattr(verify, "verify_script", run, raising=False)
+    monkeypatch.setattr(port_scripts, "compare_script", script)
     monkeypatch.setattr(checks, "document_of", lambda one: json.dumps({"version": 1, "checks": [one]}))
     monkeypatch.setattr(checks, "missing", lambda options: "")
     return calls, found
@@ -185,7 +192,6 @@ def test_models_are_compared_once_until_something_changes(project, tmp_path, com
     for _ in range(2):
         assert "compared   models: 1 equal" in port("--yes", status=1)
         assert len(calls) == 1
-    assert "print('epoch'" in calls[0][0], "files of Python 2 are compared as Python 3"
     (tmp_path / "out/hard.py").write_text("x = 1\n")
     found.update(failed=1, passed=0, message="values differ")
     said = port("--yes", status=1)
@@ -194,11 +200,46 @@ def test_models_are_compared_once_until_something_changes(project, tmp_path, com
 
 
 def test_scripts_are_compared_when_asked(project, compared):
-    calls, _ = compared
+    calls, found = compared
+    found["message"] = "20 updates"
     said = port("--yes", "--run", "train.py --epoch 1", status=1)
-    assert [rest for _, _, rest in calls] == [(), (["train.py", "--epoch", "1"],)]
-    assert "train.py --epoch 1: 1 equal" in said and "run it in both" not in said
-    assert "train.py --epoch 1: 1 equal" in port("--yes", status=1), "it is remembered"
+    assert [rest for _, _, rest in calls] == [(), ("train.py --epoch 1",)]
+    assert "train.py --epoch 1: equal (20 updates)" in said and "run it in both" not in said
+    assert "train.py --epoch 1: equal (20 updates)" in port("--yes", status=1), "it is remembered"
+    port("--yes", "--run", "train.py --epoch 1", status=1)
+    assert len(calls) == 2, "it is proved, and not run again"
+
+
+def test_a_script_that_does_not_run_under_chainer_is_no_difference(project, compared):
+    calls, found = compared
+    port("--yes", status=1)
+    found.update(passed=0, unverified=1, message="the script failed under Chainer: FileNotFoundError: data.csv")
+    for count in (2, 3):  # again when it is asked for again: data may have come, which no digest sees
+        said = port("--yes", "--run", "train.py", status=1)
+        assert len(calls) == count and "train.py: not verified (the script failed under Chainer: FileNot" in said
+    assert "train.py: not verified: the script failed under Chainer: FileNotFoundError: data.csv; give it" in said
+    assert "--run train.py" in Path("out/chainer2torch.html").read_text()
+    assert "train.py: not verified" not in port("--yes", status=1), "a try that told nothing is not kept"
+    found.update(unverified=0, failed=1, message="the script failed under PyTorch: TypeError: no")
+    said = port("--yes", "--run", "train.py", status=1)
+    assert (
+        "train.py: stopped by an error (the script" in said and "train.py: stops, where Chainer does not: the" in said
+    )
+
+
+def test_a_package_that_comes_makes_it_compare_again(project, monkeypatch, compared):
+    calls, _ = compared
+    for digest, count in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setattr(checks, "installed", lambda digest=digest: digest)
+        port("--yes", status=1)
+        assert len(calls) == count
+
+
+@pytest.mark.parametrize("command", ["nothing.py --epoch 1", ""])
+def test_a_script_that_is_not_there_is_said_at_once(project, tmp_path, capsys, monkeypatch, command):
+    monkeypatch.setattr("sys.argv", ["chainer2torch", "port", "src", "-o", "out", "--run", command])
+    assert guarded(cli) == 2 and "no such script in src" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("answers, ran", [("n\n", 0), ("y\n0\n", 1), ("y\n7\n1\n", 2)])
@@ -208,7 +249,7 @@ def test_on_a_terminal_it_asks_before_code_runs(project, tmp_path, compared, ans
 
     @click.command()
     def ask():
-        porting._compared(project, tmp_path / "out", State(), found, {}, False, (), True, {})
+        porting._compared(project, tmp_path / "out", State(), found, False, (), True, {})
 
     done = CliRunner().invoke(ask, input=answers)
     assert done.exception is None and "This runs the code of both versions." in done.output

@@ -410,3 +410,20 @@ def test_the_example_of_a_code_is_what_comes_out(code):
     entry = codes.table()[code]
     result = migrated({"a.py": "import chainer\n" + entry.before.lstrip("\n")})["a.py"]
     assert {site.code for site in result.sites} == {code} and result.code.strip() == entry.after.strip()
+
+
+def test_a_file_with_names_of_python_2_that_imports_a_file_of_python_2_divides_as_that_does():
+    texts = {
+        "train.py": "import chainer\nimport nets\nn = 7 / 2\nfor i in xrange(n):\n    print(nets.f(i))\n",
+        "alone.py": "import chainer\nn = 7 / 2\nfor i in xrange(n):\n    print(i)\n",
+        "nets/__init__.py": "import chainer\nimport one\nfrom one import f\n",
+        "nets/one.py": "import chainer\n\n\ndef f(x):\n    return x, len([x]) / 2\n",
+        "nets/two.py": "import chainer\n\n\ndef f(x):\n    print 'two'\n",
+        "other/__init__.py": "",
+        "other/one.py": "import chainer\n\n\ndef f(x):\n    return x, len([x]) / 2\n",
+    }
+    found = {path: modern.text for path, modern in python2.modernised(texts, engine.facts).items()}
+    assert "n = 7 // 2\n" in found["train.py"] and "TODO" not in found["train.py"]
+    assert "n = 7 / 2\n" in found["alone.py"] and "C2T018" in found["alone.py"]
+    assert found["nets/one.py"].endswith("return x, len([x]) // 2\n") and "TODO" not in found["nets/one.py"]
+    assert "other/one.py" not in found or "len([x]) / 2" in found["other/one.py"]

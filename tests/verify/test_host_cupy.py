@@ -31,6 +31,16 @@ def test_numpy_computes_where_models_are_compared():
         cupy.random.normal()
 
 
+def test_numpy_draws_in_scripts_that_need_a_gpu():
+    cupy = host_cupy.module("cupy")
+    cupy._computes_ = cupy._draws_ = True
+    np.random.seed(5)
+    cupy.random.seed(7)  # CuPy's own, which is not NumPy's
+    drawn = cupy.random.uniform(0, 1, 3, dtype=np.float32)
+    np.random.seed(5)
+    assert drawn.dtype == np.float32 and (drawn == np.random.uniform(0, 1, 3).astype(np.float32)).all()
+
+
 def test_it_is_imported_behind_chainer():
     lines = [
         "import sys",

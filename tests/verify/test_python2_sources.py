@@ -70,6 +70,16 @@ def test_the_tree_stays_as_it_is(tmp_path):
         assert same == tmp_path
 
 
+def test_a_file_that_files_of_python2_import_divides_as_they_do(tmp_path):
+    """It parses under Python 3 as well; one interpreter runs both."""
+    for name, text in (("old", "import net\nprint net.half(7)\n"), ("net", HALF), ("other", HALF)):
+        (tmp_path / f"{name}.py").write_text(text)
+    with readable(tmp_path) as copy:
+        assert (copy / "net.py").read_text() == "def half(x):\n    return _python2_division(x , 2)\n"
+        assert (copy / "other.py").read_text() == HALF
+
+
+HALF = "def half(x):\n    return x / 2\n"
 SCRIPT = """
 import chainer
 import chainer.functions as F

@@ -88,7 +88,9 @@ def test_one_call_compares_all_and_says_it_in_three_formats(trees, tmp_path):
     assert lines[1] == "models   1 of 2 proved, 1 not verified"
     assert lines[2] == "scripts  1 of 2 proved, 1 not verified"
     assert any(line.startswith("not verified net:Never: ") and "not yet" in line for line in lines)
-    assert any(line.startswith("not verified show.py: ") and "no_such_file" in line for line in lines)
+    assert any(
+        line.startswith("not verified show.py: ") and line.endswith("no_such_file' (show.py:4)") for line in lines
+    )
     assert lines[-1] == "50% of the classes and scripts are proved"
     page = files[0].read_text()
     assert "net:Net" in page and "train.py --epoch 1" in page and "50% of the classes and scripts" in page

@@ -34,7 +34,7 @@ from chainer2torch.analysis.models.shapes import (
     reduced_rank,
     squeezed_rank,
 )
-from chainer2torch.rules.table import Rules
+from chainer2torch.rules.table import Row, Rules
 
 
 DTYPES = {
@@ -138,6 +138,16 @@ def entering(kind: Kind, layer: bool = False) -> Kind:
     if any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds):
         return join_all([on_device(k) for k in kinds])
     return join_all([entering(k, layer) for k in kind.ordered]) if isinstance(kind, Union) else kind
+
+
+def as_kept(given: Kind, row: Row | None) -> Kind:
+    """What an object of Chainer's keeps of an argument: the parameters of a distribution are Variables, however given.
+
+    None was given for another parameter of which this one is made: ``scale`` of ``Normal(loc, log_scale=s)``.
+    """
+    if row is None or not row.attribute or row.returns != "tensor" or isinstance(given, Tensor):
+        return given
+    return join_all([Tensor(k.rank, k.dtype) if isinstance(k, HostArray) else Tensor() for k in options(given)])
 
 
 _KEEP = frozenset({"copy", "round", "__neg__", "__abs__", "transpose"})

@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -49,6 +50,8 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                     interpreter.set_attribute(
                         cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind)
                     )
+    elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
+        computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
     elif args and isinstance(args[0], Const) and (len(args) > 1 or name == "add_param"):
         if name == "add_persistent":
             if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):

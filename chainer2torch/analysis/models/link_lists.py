@@ -50,7 +50,7 @@ def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order:
     links = [k for k in options(kind) if not isinstance(k, (Ref, Func))]  # a Sequential holds functions, too
     if not owner or not links:
         return
-    kind = join_all([_listed(interpreter, k, in_order) for k in links])
+    kind = join_all([listed(interpreter, k, in_order) for k in links])
     if isinstance(owner, ClassInfo):
         interpreter.set_attribute(owner, _ITEMS, kind)
         return
@@ -61,7 +61,7 @@ def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order:
         interpreter.changed(owner, _ITEMS)
 
 
-def _listed(interpreter: Interpreter, link: Kind, in_order: bool) -> Inst:
+def listed(interpreter: Interpreter, link: Kind, in_order: bool) -> Inst:
     """A link of a list, as it comes out of it."""
     if not isinstance(link, Inst) or not interpreter.is_link(link):
         return _ANY

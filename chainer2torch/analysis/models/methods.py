@@ -26,7 +26,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import command_line, data, link_lists, sequences
+from chainer2torch.analysis.models import command_line, computed_children, data, link_lists, sequences
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.link_children import register, register_persistent
 from chainer2torch.analysis.module_index import ClassInfo
@@ -211,7 +211,8 @@ def _child_by_name(interpreter: Interpreter, call: MethodCall) -> Kind | None:
         return None
     if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, str):
         return interpreter.attribute(call.receiver, call.args[0].value)
-    return Inst("chainer.Link")
+    name = call.node.slice if isinstance(call.node, ast.Subscript) else None
+    return computed_children.taken(interpreter, call.receiver, name) or Inst("chainer.Link")
 
 
 _Model = Callable[[Interpreter, MethodCall], Kind | None]

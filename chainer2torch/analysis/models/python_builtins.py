@@ -22,7 +22,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import data
+from chainer2torch.analysis.models import computed_children, data
 from chainer2torch.analysis.models.array_operators import SLICE
 
 _TYPES = {
@@ -80,13 +80,22 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interpreter.attribute(first, args[1].value)
-    if name == "getattr" and len(args) == 2 and first == Ref("chainer.optimizers"):
-        return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
-    if name == "getattr" and len(args) == 2 and first in _HOOK_MODULES:
-        return join_all([Ref(f"chainer.optimizer_hooks.{hook}") for hook in _HOOKS])
+    if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
+        computed_children.put(interpreter, first, node.args[1], args[2])
+    if name == "getattr" and len(args) == 2:
+        return _by_name(interpreter, first, node.args[1])
     if name == "open":
         return UNKNOWN
     return UNKNOWN
+
+
+def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
+    """``getattr(owner, name)`` of a name that is computed."""
+    if owner == Ref("chainer.optimizers"):
+        return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
+    if owner in _HOOK_MODULES:
+        return join_all([Ref(f"chainer.optimizer_hooks.{hook}") for hook in _HOOKS])
+    return computed_children.taken(interpreter, owner, name) or UNKNOWN
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

@@ -123,6 +123,10 @@ def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[as
     stars: list[ast.expr] = [a for a in call.args if isinstance(a, ast.Starred)]
     if row is None or row.signature is None or stars:
         return stars or [a for a in arguments if a not in [k.value for k in call.keywords if k.arg is None]]
+    if any(k.arg is None for k in call.keywords):  # `F.softmax_cross_entropy(y, t, **options)`
+        names = [p.name for p in row.signature.parameters]
+        placed = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg is not None)]
+        return [node for name, node in placed if name not in _NO_ARRAYS]
     try:
         bound = row.signature.bind(call.args, call.keywords)
     except BindError:

@@ -8,20 +8,18 @@ import re
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
-    Const,
     HostArray,
     Inst,
     Kind,
     Lst,
-    Ref,
     Tensor,
     Tup,
     options,
     scalar_type,
 )
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.shapes import is_shape
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
 _OF_HOST_ARRAYS = frozenset(
@@ -79,7 +77,6 @@ _OF_HOST_OBJECTS = frozenset(
 )
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
-_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
 def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> None:
@@ -95,7 +92,7 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
     elif isinstance(node, ast.Dict):
         for part in node.values:
             to_host_if_array(context, decisions, part)
-    elif _is_shape(context, node):
+    elif is_shape(context, node):
         wrap(context, decisions, node, "tuple(value)")
     elif _is_held_by_anything(context, node):
         wrap(context, decisions, node, host_array_of(context, node))
@@ -114,66 +111,10 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             )  # a sum that starts from 0, or from an array of NumPy
 
 
-def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes."""
-    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else node.values if isinstance(node, ast.Dict) else []
-    for part in parts:
-        as_text(context, decisions, part)
-    if parts:
-        return
-    of_array = (
-        isinstance(node, ast.Attribute)
-        and node.attr == "dtype"
-        and any(isinstance(kind, Tensor) for kind in options(context.analysis.kind(node.value)))
-    )
-    if of_array or is_torch_dtype(context.analysis.kind(node)):
-        wrap(context, decisions, node, "compat.numpy_dtype(value)")
-    else:
-        to_host_if_array(context, decisions, node)
-
-
-def _is_shape(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is the shape of a tensor or a part of it: ``x.shape``, ``x.shape[1:]``."""
-    whole = _unsliced(node)
-    return _names_shape(context, whole) if isinstance(whole, ast.Name) else _is_member_shape(context, whole)
-
-
-def _unsliced(node: ast.expr) -> ast.expr:
-    """What an expression is, or is a part of."""
-    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
-
-
-def _is_member_shape(context: Context, node: ast.expr) -> bool:
-    """Whether an expression is ``x.shape`` of a tensor, or of a tensor or an array of the host.
-
-    A variable is not, which may be made of itself.
-    """
-    if not isinstance(node, ast.Attribute) or node.attr != "shape":
-        return False
-    kinds = options(context.analysis.kind(node.value))
-    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
-
-
-def _names_shape(context: Context, node: ast.Name) -> bool:
-    """Whether a variable of the function gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``."""
-    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    if function is None or context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
-        return False
-    found: list[ast.expr | None] = []
-    for name in nodes_of(function):
-        if not isinstance(name, ast.Name) or name.id != node.id or isinstance(name.ctx, ast.Load):
-            continue
-        target, outer = name, context.source.parents[name]
-        value = outer.value if isinstance(outer, ast.Assign) else None
-        if isinstance(outer, ast.Tuple) and isinstance(statement := context.source.parents[outer], ast.Assign):
-            parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
-            value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
-        found.append(value)
-    return bool(found) and all(v is not None and _is_member_shape(context, _unsliced(v)) for v in found)
-
-
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable; ``x.data / 2``, too."""
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, or half of it."""
+    if isinstance(node, ast.Subscript):
+        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.value)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
@@ -204,16 +145,6 @@ def host_array_of(context: Context, node: ast.expr) -> str:
     if context.choices.style == "native" and (of_layer or _OF_NETWORKS.fullmatch(name)):
         return "value.cpu().numpy()"
     return "compat.to_host(value)"
-
-
-def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
-    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``."""
-    if isinstance(callee, Ref):
-        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
-        return False
-    text = context.analysis.kind(call.func.value)
-    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
 
 
 def takes_host_arrays(name: str) -> bool:

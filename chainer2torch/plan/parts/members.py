@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Ref, Tensor, Unknown
-from chainer2torch.analysis.models.xp_modules import EITHER, XP
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
@@ -61,9 +61,11 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
 
 
 def _of_modules(kinds: list[Kind]) -> list[Kind]:
-    """NumPy, or the array module of a device: what the helper has is called as NumPy's is."""
+    """NumPy, CuPy (which becomes one), or the array module of a device: what the helper has is called as NumPy's is."""
     modules: list[Kind] = [kind for kind in kinds if kind in (XP, EITHER)]
-    return modules if modules and all(kind in (XP, EITHER, Ref("numpy")) for kind in kinds) else kinds
+    others = [kind for kind in kinds if kind not in (XP, EITHER)]
+    known = all(isinstance(kind, Ref) and kind.name in CUPY | {"numpy"} for kind in others)
+    return modules if modules and known else kinds
 
 
 def _of_several_kinds(
@@ -204,14 +206,9 @@ def _stays(context: Context, row: Row, node: ast.Attribute) -> bool:
     """Whether an attribute that is read stays as it is, whatever it is read of: `x.shape`, and `x.data` of a tensor."""
     texts = {case.torch for case in row.cases}
     same = texts == {f"self.{node.attr}"} or row.name == "chainer.Variable.data"
-    # a dtype is not the same: that of a tensor equals none of NumPy's
-    return (
-        row.attribute
-        and same
-        and node.attr != "dtype"
-        and isinstance(node.ctx, ast.Load)
-        and not context.is_called(node)
-    )
+    # a dtype is not the same: that of a tensor equals none of NumPy's; a layer's setting may be set as well
+    kept = isinstance(node.ctx, ast.Load) or row.name.startswith("chainer.links.") and row.set is None
+    return row.attribute and same and node.attr != "dtype" and kept and not context.is_called(node)
 
 
 def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:

@@ -291,7 +291,7 @@ def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribu
     elif (
         node.attr == "size"
         and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript))
-        and among_tensors(context, node)
+        and (among_tensors(context, node) or _is_tensor_at_times(context, node.value))
     ):
         decisions.replace(node, "compat.size_of(x)", {"x": context.operand(node.value)})
     else:
@@ -303,6 +303,11 @@ def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribu
 def _may_be_tensor(context: Context, node: ast.expr) -> bool:
     """Whether a value is unknown, or one of several kinds of which one is unknown or a tensor."""
     return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
+
+
+def _is_tensor_at_times(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a tensor for some of those that call."""
+    return any(isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
 
 
 def _nobody_knows(context: Context, kind: Kind) -> bool:

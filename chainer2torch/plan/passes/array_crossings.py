@@ -40,7 +40,6 @@ from chainer2torch.plan.parts.host_arrays import (
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_values import (
-    as_text,
     host_array_of,
     is_host_method,
     is_torch_dtype,
@@ -48,12 +47,12 @@ from chainer2torch.plan.parts.host_values import (
     to_host,
     to_host_if_array,
     wrap,
-    writes_text,
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import as_sequences
 from chainer2torch.plan.parts.tested_arrays import tested_class
+from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
@@ -132,7 +131,8 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         for argument in arguments:
             to_host_if_array(context, decisions, argument)
     elif (
-        callee == Ref("builtins.map")
+        isinstance(callee, Ref)
+        and callee.name == "builtins.map"
         and call.args
         and isinstance(mapped := context.analysis.kind(call.args[0]), Ref)
         and (mapped.name.startswith("numpy.") or mapped.name in _WRITE or takes_host_arrays(mapped.name))

@@ -67,11 +67,9 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     made = list(torch_classes(row)) if name.startswith("chainer.links.") else []
     if name == "chainer.ChainList":
         made = list(sequential_classes(context)) if _mentioned(context, "Sequential") else []
-        made += [
-            str(other.value)
-            for other in context.rules.rows.values()
-            if other.name.startswith(_LISTS) and other.value and _mentioned(context, other.name.rpartition(".")[2])
-        ]
+        lists = [other for other in context.rules.rows if other.startswith(_LISTS)]  # only these rows are read
+        rows = [context.rules.rows[o] for o in lists if _mentioned(context, o.rpartition(".")[2])]
+        made += [str(other.value) for other in rows if other.value]
     if name == "chainer.FunctionNode" and context.choices.style == "native" and _has_function_objects(context):
         made = ["native.FunctionObject"]
     state, note, new, quiet = row.state, "", row.value, False

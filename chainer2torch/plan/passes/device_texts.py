@@ -17,7 +17,8 @@ def run(context: Context) -> Decisions:
         if isinstance(node, ast.Call):
             callee = context.analysis.kind(node.func)
             if (
-                callee == Ref("builtins.str")
+                isinstance(callee, Ref)
+                and callee.name == "builtins.str"
                 and len(node.args) == 1
                 and _is_device(context, node.args[0])
                 and not _printed(context, node)

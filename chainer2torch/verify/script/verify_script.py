@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,9 @@ from chainer2torch.verify.script.script_report import ScriptReport, Step
 from chainer2torch.verify.warm_workers import WarmWorkers
 
 _WORKERS = {"chainer": worker_process.CHAINER_WORKER, "torch": worker_process.TORCH_WORKER}
+_NEEDS_GPU = re.compile(
+    "CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
+)
 _EXTENSIONS = "pytorch_pfn_extras"
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
@@ -83,6 +87,7 @@ def verify_script(
         "loaders": uses_loaders(out),
         "whole": any(_WHOLE in text for text in _sources(out)),
         "left_out": [],
+        "as_gpu": False,
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
@@ -97,6 +102,8 @@ def verify_script(
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
         )
+        if job["as_gpu"]:
+            report.facts["device"] = "cpu, as the GPU that the script asks for"
         report.left_out = sorted(job["left_out"])
         report.differences = ["first-values", "noise", *(_OF_LOADERS if job["loaders"] else ())]
         if dtype == "float64" and report.first_difference is not None and not report.problems:
@@ -137,9 +144,16 @@ def _run_without(
     timeout: float,
     warm: WarmWorkers | None,
 ) -> list[worker_process.WorkerResult]:
-    """The results of both runs, after as many tries as packages are missing; ``job["left_out"]`` collects these."""
+    """The results of both runs, after as many tries as packages are missing; ``job["left_out"]`` collects these.
+
+    A script that cannot do without a GPU runs on the CPU on both sides, as if it had one (``job["as_gpu"]``).
+    """
     while True:
         results = _run_both({**job, "dtype": dtype}, trees, pythons, timeout, warm)
+        errors = [result.records.get("end", {}).get("how", {}).get("message", "") for result in results]
+        if not job["as_gpu"] and job["device"] == "cpu" and any(map(_NEEDS_GPU.search, errors)):
+            job["as_gpu"] = True
+            continue
         lacks = {result.records.get("end", {}).get("how", {}).get("lacks") for result in results}
         lacks -= {None, *job["left_out"]}
         if not lacks:
@@ -208,7 +222,9 @@ def _compare(
             how = end["how"]
             # A script that ends itself says why on its output.
             where = "\n" + _indent(how["trace"]) if how["trace"].strip() else result.printed
-            problems.append(f"the script failed under {name}: {how['type']}: {how['message']}{where}")
+            head, _, rest = f"the script failed under {name}: {how['type']}: {how['message']}".partition("\n")
+            own = f" ({how['own']})" if how.get("own") else ""
+            problems.append("\n".join(filter(None, (head + own, rest))) + where)
     if ends[0] is not None:
         unverified += ends[0]["notes"].get("unverified", [])
     if ends[1] is not None:

@@ -2,7 +2,8 @@
 
 ``get_array_module(x)`` is NumPy then, ``asnumpy(x)`` is ``x``, and nothing is a ``cupy.ndarray``. Whatever else is
 used raises, as computing on a GPU does; where models are compared, NumPy computes in its place (``computes``), but for
-random numbers and kernels. Written for Python 3.6.
+random numbers and kernels. In scripts that cannot do without a GPU NumPy draws the numbers, too (``draws``). Written
+for Python 3.6.
 """
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
@@ -23,7 +24,7 @@ from . import missing
 _OTHERWISE = frozenset(["random", "cuda", "fuse", "memoize", "lib", "linalg", "testing"])
 
 
-def install(computes=False):
+def install(computes=False, draws=False):
     """Puts the stand-in where ``import cupy`` finds it, if there is no CuPy. Chainer must have been imported before.
 
     ``computes``: a program that is written for a GPU alone (``xp = cuda.cupy``) computes with NumPy.
@@ -31,6 +32,7 @@ def install(computes=False):
     if "cupy" not in sys.modules and importlib.util.find_spec("cupy") is None:
         made = sys.modules["cupy"] = module("cupy")
         made._computes_ = computes
+        made._draws_ = draws
         if computes:
             _gpu_on_host(made)
 
@@ -49,9 +51,15 @@ def _gpu_on_host(cupy):
     def no_device(*args, **kwargs):
         return cuda.DummyDevice
 
+    def cpu(*args, **kwargs):
+        return chainer.backend.CpuDevice()
+
     modules = [module for module in {id(m): m for m in _cuda_modules(chainer)}.values() if not module.available]
     for made in modules:
         made.cupy = cupy
+        made.Device = _NoDevice
+        if hasattr(made, "GpuDevice"):
+            made.GpuDevice.from_device_id = staticmethod(cpu)
         made.to_gpu = stay
         made.check_cuda_available = nothing
         made.get_device = made.get_device_from_id = no_device
@@ -112,9 +120,27 @@ class _NoDevice(object):
         """There is one device."""
 
 
+class _Random(types.ModuleType):
+    """CuPy's generators, drawing from NumPy's global one; a seed of CuPy's leaves that alone."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("seed", "reset_states", "set_random_state"):
+            return lambda *args, **kwargs: None
+        draw = getattr(numpy.random, name)
+
+        def drawn(*args, **kwargs):
+            dtype = kwargs.pop("dtype", None)
+            values = draw(*args, **kwargs)
+            return values if dtype is None else numpy.asarray(values).astype(dtype)
+
+        return drawn
+
+
 class _HostCupy(types.ModuleType):
     ndarray = _Array
-    _computes_ = False
+    _computes_ = _draws_ = False
 
     @staticmethod
     def get_array_module(*args):
@@ -131,6 +157,8 @@ class _HostCupy(types.ModuleType):
             raise AttributeError(name)
         if name in ("core", "_core"):  # where older programs find ``ndarray``
             return module(self.__name__ + "." + name)
+        if self._draws_ and name == "random":
+            return _Random(self.__name__ + ".random")
         if self._computes_ and name == "cuda":
             inner = module(self.__name__ + ".cuda")
             inner.Device = _NoDevice

@@ -18,6 +18,7 @@ import random
 import runpy
 import sys
 import threading
+import traceback
 
 import numpy
 
@@ -215,9 +216,20 @@ def run_main(job, start=lambda: None, stop=lambda: None):
     except BaseException as error:
         how = wire.failure("script", error)
         how["lacks"] = missing.lacked(error, tree)
+        how["own"] = _own_frame(error, tree)
     finally:
         stop()
     return how
+
+
+def _own_frame(error, tree):
+    """The last line of the program itself that an error came through: ``data.py:33``; empty if there is none."""
+    found = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = os.path.abspath(frame.filename)
+        if path.startswith(tree + os.sep) and "site-packages" not in path:
+            found = "{}:{}".format(os.path.relpath(path, tree).replace(os.sep, "/"), frame.lineno)
+    return found
 
 
 def number(value):

@@ -16,6 +16,18 @@ from torch.overrides import TorchFunctionMode
 _ASKS = re.compile(rb"""["']cuda|\.cuda\(|cuda\.set_device""")
 
 
+def _nothing(*args: Any) -> None:
+    """There is one device, which is ready at any time."""
+
+
+# What programs call of the module.
+_HOST: dict[str, Any] = {
+    **dict.fromkeys(("init", "set_device", "synchronize", "empty_cache", "reset_peak_memory_stats"), _nothing),
+    "device": contextlib.nullcontext,
+    "current_device": lambda: 0,
+}
+
+
 class OnHost(TorchFunctionMode):
     """Calls with a device of CUDA get the CPU in its place."""
 
@@ -23,6 +35,8 @@ class OnHost(TorchFunctionMode):
         """The call with the CPU wherever a device stands."""
         if func is torch.Tensor.cuda:
             return args[0]
+        if func is torch.device and args and args[0] == "cuda":  # with a number behind it, which the CPU has not
+            return torch.device("cpu")
         return func(*map(_host, args), **{name: _host(value) for name, value in (kwargs or {}).items()})
 
 
@@ -41,12 +55,22 @@ def on_host(tree: str, device: str) -> Iterator[None]:
     if device != "cpu" or torch.cuda.is_available() or not _asks(Path(tree)):
         yield
         return
-    set_device, torch.cuda.set_device = torch.cuda.set_device, lambda device: None
+    with gpu_on_host():
+        yield
+
+
+@contextlib.contextmanager
+def gpu_on_host() -> Iterator[None]:
+    """What is asked of ``cuda`` is made on the host."""
+    kept = {name: getattr(torch.cuda, name) for name in _HOST}
     try:
+        for name, stand_in in _HOST.items():
+            setattr(torch.cuda, name, stand_in)
         with OnHost():
             yield
     finally:
-        torch.cuda.set_device = set_device
+        for name, own in kept.items():
+            setattr(torch.cuda, name, own)
 
 
 def _asks(tree: Path) -> bool:

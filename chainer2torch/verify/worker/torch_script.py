@@ -1,5 +1,6 @@
 """Runs a migrated training script under PyTorch, unedited, from the weights that the original started with."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep, torch_double, torch_loaders, torch_noise
+from . import chainer_patches, lockstep, torch_double, torch_host, torch_loaders, torch_noise
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -27,8 +28,10 @@ def work(job: dict[str, Any], folder: str) -> None:
         torch_double.install()
     watch.install()
     sys.meta_path.insert(0, _ChainerImport())
+    host = torch_host.gpu_on_host() if job.get("as_gpu") else contextlib.nullcontext()
     try:
-        lockstep.run_script(job, recorder, notes, lambda: notes.update(unverified=_still_chainer()))
+        with host:
+            lockstep.run_script(job, recorder, notes, lambda: notes.update(unverified=_still_chainer()))
     finally:
         watch.end()
 

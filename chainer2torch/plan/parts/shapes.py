@@ -1,0 +1,51 @@
+"""Shapes of tensors: in Chainer's program they are tuples, in PyTorch ``torch.Size``."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Tensor, Tup, options
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.context import Context
+
+
+def is_shape(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is a tensor's shape or made of one: ``x.shape``, ``x.shape[1:]``, ``x.shape + (1,)``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+        return is_shape(context, node.left) or is_shape(context, node.right)
+    whole = _unsliced(node)
+    return _names_shape(context, whole) if isinstance(whole, ast.Name) else _is_member_shape(context, whole)
+
+
+def _unsliced(node: ast.expr) -> ast.expr:
+    """What an expression is, or is a part of."""
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
+
+
+def _is_member_shape(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is ``x.shape`` of a tensor, or of a tensor or an array of the host.
+
+    A variable is not, which may be made of itself.
+    """
+    if not isinstance(node, ast.Attribute) or node.attr != "shape":
+        return False
+    kinds = options(context.analysis.kind(node.value))
+    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+
+
+def _names_shape(context: Context, node: ast.Name) -> bool:
+    """Whether a variable of the function gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if function is None or context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
+        return False
+    found: list[ast.expr | None] = []
+    for name in nodes_of(function):
+        if not isinstance(name, ast.Name) or name.id != node.id or isinstance(name.ctx, ast.Load):
+            continue
+        target, outer = name, context.source.parents[name]
+        value = outer.value if isinstance(outer, ast.Assign) else None
+        if isinstance(outer, ast.Tuple) and isinstance(statement := context.source.parents[outer], ast.Assign):
+            parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
+            value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
+        found.append(value)
+    return bool(found) and all(v is not None and _is_member_shape(context, _unsliced(v)) for v in found)

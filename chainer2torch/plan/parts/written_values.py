@@ -1,0 +1,118 @@
+"""Values that are written as text, which look as they did in Chainer: arrays, shapes and dtypes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
+from chainer2torch.plan.parts.shapes import is_shape
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+_OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
+_LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
+_SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
+
+
+def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
+    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``.
+
+    So are those of a logger: ``logging.info('%s', x)``, ``self.logger.debug(x)``.
+    """
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LOGGERS and call.args:
+        owner, text = call.func.value, context.analysis.kind(call.args[0])
+        named = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+        known = isinstance(callee, Ref) and callee.name.startswith("logging.")
+        if known or callee == UNKNOWN and _LOGGER.search(named):
+            numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
+            return not numbers_alone or len(call.args) == 1
+    if isinstance(callee, Ref):
+        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
+        return False
+    text = context.analysis.kind(call.func.value)
+    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes."""
+    parts = _parts(context, node)
+    for part in parts:
+        as_text(context, decisions, part)
+    if parts:
+        return
+    of_array = (
+        isinstance(node, ast.Attribute)
+        and node.attr == "dtype"
+        and any(isinstance(kind, Tensor) for kind in options(context.analysis.kind(node.value)))
+    )
+    if of_array or is_torch_dtype(context.analysis.kind(node)):
+        wrap(context, decisions, node, "compat.numpy_dtype(value)")
+    elif is_shape(context, node):
+        wrap(context, decisions, node, "tuple(value)")
+    else:
+        for value in _put_into(context, node):
+            _shapes_as_tuples(context, decisions, value)
+        to_host_if_array(context, decisions, node)
+
+
+def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
+    """The values that are written when ``node`` is: items, both branches of a choice, what a comprehension gives."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return [*filter(None, node.keys), *node.values]
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        return [node.elt]
+    if isinstance(node, ast.DictComp):
+        return [node.key, node.value]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, (ast.List, ast.Tuple)):
+        return [node.left, node.right]
+    if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
+        callee, given = context.analysis.kind(node.func), node.args[0]
+        if isinstance(callee, Ref) and callee.name in _SHOW_PARTS:
+            return [given.body] if isinstance(given, ast.Lambda) else _parts(context, given)
+    return []
+
+
+def _put_into(context: Context, node: ast.expr) -> Iterator[ast.expr]:
+    """What a function puts into a list, tuple or dict that it has a name for, and writes."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return
+    for other in nodes_of(context.source.enclosing(node, *_FUNCTIONS) or context.source.tree):
+        if isinstance(other, ast.Assign):
+            for target in other.targets:
+                whole = target.value if isinstance(target, ast.Subscript) else target
+                if _is(whole, node) and (_parts(context, other.value) or whole is not target):
+                    yield other.value
+        elif (
+            isinstance(other, ast.Call)
+            and isinstance(other.func, ast.Attribute)
+            and other.func.attr == "append"
+            and _is(other.func.value, node)
+        ):
+            yield from other.args
+
+
+def _is(node: ast.expr, name: ast.Name) -> bool:
+    return isinstance(node, ast.Name) and node.id == name.id
+
+
+def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    for part in _parts(context, node) or [node]:
+        if part is not node:
+            _shapes_as_tuples(context, decisions, part)
+        elif is_shape(context, part):
+            wrap(context, decisions, part, "tuple(value)")
