@@ -256,7 +256,9 @@ def _rule(row: Row) -> list[str]:
 
 
 def _anchor(code: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", f"{code} {codes.table()[code].title}".lower()).strip("-")
+    """As mkdocs makes it of a heading: other signs than letters, digits, ``_`` and ``-`` are dropped."""
+    words = re.sub(r"[^\w\s-]", "", f"{code} {codes.table()[code].title}").strip().lower()
+    return re.sub(r"[-\s]+", "-", words)
 
 
 def on_files(files: Any, config: Any) -> Any:

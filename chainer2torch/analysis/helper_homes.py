@@ -110,18 +110,23 @@ class HelperHomes:
         outside = self._outside
         for folder, count in sorted(inside.items(), key=lambda item: (-item[1], item[0])):
             root = self.project.package_root(folder)
-            name = posixpath.relpath(folder, root or ".")
-            known = all(root in self._paths.of(path) for path in outside)
+            is_known = all(root in self._paths.of(path) for path in outside)
             if (
                 0 < len(outside) <= count
-                and self._is_inert(posixpath.join(folder, "__init__.py"))
-                and (
-                    known
-                    or not (name in _COMMON or name in sys.stdlib_module_names or self._is_elsewhere(name, folder))
-                )
+                and self._is_quiet(folder, root)
+                and (is_known or self._is_found(folder, root))
             ):
-                return HelperHome(folder, name)
+                return HelperHome(folder, posixpath.relpath(folder, root or "."))
         return None
+
+    def _is_quiet(self, folder: str, root: str) -> bool:
+        """Whether nothing happens when a package is imported, and it lies directly in the root of imports."""
+        return posixpath.dirname(folder) == root and self._is_inert(posixpath.join(folder, "__init__.py"))
+
+    def _is_found(self, folder: str, root: str) -> bool:
+        """Whether its name finds a package wherever its root is known: none of that name may come before."""
+        name = posixpath.relpath(folder, root or ".")
+        return not (name in _COMMON or name in sys.stdlib_module_names or self._is_elsewhere(name, folder))
 
     def _is_inert(self, path: str) -> bool:
         """Whether nothing happens when a module of a library is imported for the first time."""
@@ -181,8 +186,25 @@ class HelperHomes:
 
     def _library(self, path: str) -> HelperHome | None:
         if path not in self._known:
-            self._known[path] = self._find_library(path)
+            home = self._find_library(path)
+            one = None if home is None else self._one_of(self.project.package_root(home.folder))
+            if home is not None and one is not None:
+                home = dataclasses.replace(home, folder=one.folder, package=one.package)
+            self._known[path] = home
         return self._known[path]
+
+    def _one_of(self, root: str) -> HelperHome | None:
+        """The library that holds the helpers of all that lie in one root of imports, where nothing happens in it."""
+        if root not in self._ones:
+            beside = [top for top in self._libraries if self.project.package_root(top) == root]
+            quiet = [top for top in beside if self._is_quiet(top, root) and self._is_found(top, root)]
+            top = min(quiet, key=lambda top: (-self._libraries[top], top), default=None)
+            self._ones[root] = None if top is None else HelperHome(top, posixpath.relpath(top, root or "."))
+        return self._ones[root]
+
+    @functools.cached_property
+    def _ones(self) -> dict[str, HelperHome | None]:
+        return {}
 
     @functools.cached_property
     def _known(self) -> dict[str, HelperHome | None]:

@@ -77,6 +77,7 @@ def shared_copy(module: nn.Module) -> nn.Module:
     result = copy.copy(module)
     for table in ("_parameters", "_buffers", "_modules"):
         result.__dict__[table] = dict(vars(module)[table])
+    result.__dict__["_chainer_link_names"] = {}  # where: link_name, name_of
     for name, param in module._parameters.items():
         if param is not None:
             if is_lazy(param):
@@ -102,6 +103,11 @@ def named_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
         return _counted([child for _, child in children])
     in_order = isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children)
     return children if in_order else sorted(children)
+
+
+def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """:func:`named_children`, for helpers that are shared with the faithful style."""
+    return named_children(module)
 
 
 def _counted(layers: list[nn.Module]) -> list[tuple[str, nn.Module]]:

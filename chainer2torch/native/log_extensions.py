@@ -24,6 +24,34 @@ def with_trigger(extension: Any, trigger: Any) -> Any:
     return extension
 
 
+class LogReport(extensions.LogReport):
+    """A log whose file may have its older name, ``log_name``; None writes none.
+
+    Source: chainer.training.extensions.LogReport.
+    """
+
+    def __init__(
+        self,
+        keys: Any = None,
+        trigger: Any = (1, "epoch"),
+        postprocess: Any = None,
+        filename: Any = None,
+        *,
+        log_name: Any = "log",
+    ):
+        name = log_name if filename is None else filename
+        writer = None if name is not None else _NoWriter()
+        super().__init__(keys, trigger, postprocess, name or "log", format="json", writer=writer)
+
+
+class _NoWriter:
+    def __call__(self, *args: Any, **options: Any) -> None:
+        pass
+
+    def finalize(self) -> None:
+        pass
+
+
 class FigureWriter:
     """Lets ``PlotReport(..., writer=FigureWriter())`` write the format that its file name says; without, it is a PNG.
 
@@ -37,6 +65,13 @@ class FigureWriter:
 
     def finalize(self) -> None:
         pass
+
+
+class PlotReport(extensions.PlotReport):
+    """A plot in the format that its file name says. Source: chainer.training.extensions.PlotReport."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options, writer=FigureWriter())
 
 
 class _NamedByParents:

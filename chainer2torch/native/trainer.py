@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from typing import Any
+from unittest.mock import Mock
 
 from pytorch_pfn_extras.training import ExtensionsManager
 from pytorch_pfn_extras.training.extensions import observe_value
@@ -87,6 +88,26 @@ class Trainer(ExtensionsManager):
     iteration = property(lambda self: self.updater.iteration, lambda self, value: None)
     epoch = property(lambda self: self.updater.epoch)
     epoch_detail = property(lambda self: self.updater.epoch_detail)
+
+
+def get_trainer_with_mock_updater(
+    stop_trigger: Any = (10, "iteration"), iter_per_epoch: int = 10, extensions: Any = None
+) -> Trainer:
+    """A trainer whose updater is a mock that counts and calls ``update_core()``.
+
+    Source: chainer.testing.get_trainer_with_mock_updater.
+    """
+    updater = Mock(iteration=0, epoch=0, epoch_detail=0.0, is_new_epoch=True, previous_epoch_detail=None)
+    updater.get_all_optimizers.return_value = {}
+
+    def update() -> None:
+        updater.update_core()
+        updater.iteration, before = updater.iteration + 1, updater.epoch
+        updater.epoch, updater.previous_epoch_detail = updater.iteration // iter_per_epoch, updater.epoch_detail
+        updater.epoch_detail, updater.is_new_epoch = updater.iteration / iter_per_epoch, updater.epoch != before
+
+    updater.update = update
+    return Trainer(updater, stop_trigger, extensions=extensions or ())
 
 
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:

@@ -18,10 +18,10 @@ def notes(base: Path, shown: str, entries: Iterable[Entry]) -> list[str]:
     if not found:
         return []
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    lead = "1 link leads" if len(found) == 1 else f"{len(found)} links lead"
-    return [
-        f"{lead} out of the folder and stay as they are; what is behind was not read: {', '.join(found[:_NAMED])}{more}"
-    ]
+    one = len(found) == 1
+    lead = "1 link leads" if one else f"{len(found)} links lead"
+    stay = "stays as it is" if one else "stay as they are"
+    return [f"{lead} out of the folder and {stay}; what is behind was not read: {', '.join(found[:_NAMED])}{more}"]
 
 
 def _outward(base: Path, entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:

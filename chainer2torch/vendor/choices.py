@@ -3,6 +3,9 @@
 A row is marked ``# where: chosen_Adam``. A project that keeps its settings in files names its choices there, and then
 the table holds what its files name; another name is an error that says so. Where no such file names one of the table,
 all of it stays.
+
+A row that is marked ``# where: named_maxout`` stays where a program or such a file says the name: functions are hardly
+ever chosen on a command line alone.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ import re
 from collections.abc import Collection, Iterable
 
 PREFIX = "chosen_"
+NAMED = "named_"
 _MARK = re.compile(rf"# where: {PREFIX}(\w+)")
+_NAMED_MARK = re.compile(rf"# where: {NAMED}(\w+)")
 
 
 def choices(texts: Iterable[str], said: Collection[str], settings: Collection[str]) -> set[str]:
@@ -21,6 +26,7 @@ def choices(texts: Iterable[str], said: Collection[str], settings: Collection[st
         names = set(_MARK.findall(text))
         wanted = names & {*said, *settings} if names & set(settings) else names
         found |= {PREFIX + name for name in wanted}
+        found |= {NAMED + name for name in {*_NAMED_MARK.findall(text)} & {*said, *settings}}
     return found
 
 

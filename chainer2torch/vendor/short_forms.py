@@ -31,6 +31,7 @@ SHORT_FORMS = frozenset(
         "NStepRNNReLU",
         "NStepRNNTanh",
         "NaN",
+        "NormalDistribution",
         "PReLU",
         "ParameterLink",
         "ResNet101Layers",
@@ -66,7 +67,9 @@ SHORT_FORMS = frozenset(
         "get_item",
         "initialize_parameter",
         "is_training",
+        "kl_divergence",
         "link_attribute",
+        "link_children",
         "live",
         "max_pooling_2d",
         "max_pooling_nd",
@@ -112,6 +115,10 @@ _LONG_WHERE = {
 LONG_BESIDE = {
     **dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"}),
     **dict.fromkeys(("check_backward", "numerical_grad"), {"check_double_backward"}),
+    # programs with other distributions, or divergences of their own
+    **dict.fromkeys(
+        ("NormalDistribution", "kl_divergence"), {"Distribution", "register_kl", "distribution_cross_entropy"}
+    ),
 }
 
 

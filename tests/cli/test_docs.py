@@ -87,6 +87,7 @@ def test_every_rule_and_code_has_its_place():
     for target in re.findall(r"\]\(([^)#]+)\)", pages["rules/index.md"]):
         assert f"rules/{target}" in pages
     anchors = {generate._anchor(code) for code in codes.table()}
+    assert {"c2t202-attribute-that-torchnnmodule-has-itself", "c2t203-link-or-parameter-outside-init_scope"} <= anchors
     assert set(re.findall(r"codes\.md#([\w-]+)", text)) <= anchors
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import chainer
 import chainer.functions as F
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from chainer2torch.compat.functions.functions_by_name import FunctionsByName
+from chainer2torch.vendor.compat_file import build
 from tests.support.both_sides import both
 
 NAMES = [name for name in vars(FunctionsByName) if not name.startswith("_")]
@@ -66,3 +68,16 @@ def test_a_network_whose_activation_has_a_name() -> None:
         np.testing.assert_allclose(ours.detach(), theirs.array, rtol=1e-6, atol=1e-6)
     assert "getattr(compat.FunctionsByName, name)(x)" in migrated["__code__"]
     assert "import chainer\n" not in migrated["__code__"]
+
+
+@pytest.mark.parametrize("said, kept", [(("relu",), set()), (("maxout", "hard_sigmoid"), {"maxout", "hard_sigmoid"})])
+def test_a_project_gets_the_functions_that_its_texts_name(said: tuple[str, ...], kept: set[str]) -> None:
+    text = build(["FunctionsByName"], style="native", said=said)
+    values: dict[str, Any] = {}
+    exec(text, values)
+    table = values["FunctionsByName"]
+    assert {name for name in vars(table) if name[0] != "_"} == {"relu", "sigmoid", "tanh"} | kept
+    assert "named_" not in text and ("amax" in text) == ("maxout" in kept)
+    with pytest.raises(AttributeError, match="leaky_relu is not here"):
+        getattr(table, "leaky_relu")  # noqa: B009 - as a program does
+    assert "maxout" in build(["FunctionsByName"], style="native", said=(), settings=["maxout"])

@@ -9,7 +9,7 @@ import dataclasses
 import random
 from collections.abc import Callable
 
-from tests.generated import endings, loops
+from tests.generated import endings, loops, stacks
 
 HEAD = """\
 import copy
@@ -97,6 +97,7 @@ class Program:
                 self.shuffle_axes,
                 self.gate,
                 self.block,
+                self.stack,
                 self.modes,
             ],
             "images": [
@@ -194,6 +195,13 @@ class Program:
             ]
         )
         self.say(call.replace("NAME", self.link(held)))
+
+    def stack(self) -> None:
+        """Links under computed names."""
+        begin, size = f"s{len(self.tied)}_", str(self.value.sizes[0])
+        made, taken = (self.draw.choice(texts).replace("K", begin) for texts in (stacks.MADE, stacks.TAKEN))
+        self.tied.append(made.replace("N", size))
+        self.say(taken)
 
     def modes(self) -> None:
         """Dropout that never drops: only where the mode is wrong it does."""

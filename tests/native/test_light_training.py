@@ -1,8 +1,10 @@
 """The light trainer and what belongs to it beside Chainer's: the programs that the faithful one is tested with."""
 
 import io
+import unittest.mock
 
 import chainer
+import chainer.testing
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from chainer2torch.native import (
     updaters,
 )
 from tests.compat import test_parallel_updaters as parallel_programs
+from tests.compat import test_testing_tools as testing_tools
 from tests.compat import test_trainer as programs
 from tests.compat.test_trainer import Theirs
 
@@ -31,15 +34,13 @@ class Extensions:
     """The names of chainer.training.extensions in what is emitted."""
 
     Evaluator = evaluators.Evaluator
-    LogReport, PrintReport = ppe_extensions.LogReport, ppe_extensions.PrintReport
+    LogReport, PrintReport = log_extensions.LogReport, ppe_extensions.PrintReport
     MicroAverage, ParameterStatistics = ppe_extensions.MicroAverage, log_extensions.ParameterStatistics
     ProgressBar, FailOnNonNumber = ppe_extensions.ProgressBar, ppe_extensions.FailOnNonNumber
     observe_value = staticmethod(ppe_extensions.observe_value)
     snapshot, snapshot_object = staticmethod(ppe_extensions.snapshot), staticmethod(ppe_extensions.snapshot_object)
 
-    @staticmethod
-    def PlotReport(*args, **options):
-        return ppe_extensions.PlotReport(*args, writer=log_extensions.FigureWriter(), **options)
+    PlotReport = log_extensions.PlotReport
 
     @staticmethod
     def observe_lr():
@@ -431,3 +432,25 @@ def test_a_table_of_a_log_report_of_its_own(tmp_path, period):
         made.run()
         tables.append(out.getvalue().replace("\033[J", ""))
     assert tables[0] == tables[1] != ""
+
+
+@pytest.mark.parametrize("stop", [(7, "iteration"), (2, "epoch")])
+def test_get_trainer_with_mock_updater(tmp_path, stop, monkeypatch):
+    monkeypatch.setattr(chainer.testing.training, "mock", unittest.mock, raising=False)
+    monkeypatch.setattr(chainer.testing.training, "_error", None)
+    monkeypatch.chdir(tmp_path)
+    expected = testing_tools.run_mock(chainer.testing, stop)
+    assert testing_tools.run_mock(trainer, stop) == expected
+    assert len(expected) > 5
+
+
+@pytest.mark.parametrize("api", [chainer.testing, trainer], ids=["chainer", "native"])
+def test_what_a_mock_updater_hands_out(api, monkeypatch):
+    monkeypatch.setattr(chainer.testing.training, "mock", unittest.mock, raising=False)
+    monkeypatch.setattr(chainer.testing.training, "_error", None)
+    calls = []
+    made = api.get_trainer_with_mock_updater(iter_per_epoch=10, extensions=[lambda trainer: calls.append(trainer)])
+    made.updater.get_optimizer.return_value = unittest.mock.MagicMock()
+    made.updater.get_optimizer().x = -1
+    made.updater.update()
+    assert made.updater.get_optimizer("main").x == -1 and made.updater.iteration == 1 and not calls

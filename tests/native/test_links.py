@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from torch import nn
 
+from chainer2torch.compat.links import link_names, link_slots, link_tree
 from chainer2torch.native import links
 from chainer2torch.native.lists import ChainList, FunctionModule
 
@@ -78,3 +79,41 @@ def test_a_parameter_of_another_module():
     with pytest.raises(StopIteration):
         links.parameter_name(nn.Linear(2, 3), nn.Linear(2, 3).weight)
     assert np.array_equal([p for p, _ in links.namedparams(Ours())][:3], ["/scale", "/M/beta", "/M/gamma"])
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Ours(),
+        nn.Sequential(nn.ReLU(), nn.Linear(2, 3), nn.Tanh(), nn.Conv2d(1, 2, 3), FunctionModule(relu), nn.PReLU()),
+        nn.Sequential(nn.Sequential(nn.ReLU()), nn.ModuleList(), nn.LazyLinear(3), nn.BatchNorm1d(2, affine=False)),
+        nn.Sequential(nn.Flatten(), nn.Dropout(), nn.MaxPool2d(2)),
+        nn.ModuleList([nn.ReLU(), nn.Linear(2, 3)]),
+    ],
+)
+def test_children_are_those_of_the_long_helper(module):
+    """Helpers that are shared with the faithful style take the short one in the native style."""
+    expected = link_slots.link_children(module)
+    assert [(name, id(child)) for name, child in links.link_children(module)] == [(n, id(c)) for n, c in expected]
+
+
+def test_a_copy_has_no_name_as_the_long_helper_has_it():
+    """``link.name`` of what nobody holds is None; its children learn theirs from the copy."""
+
+    def told(copied):
+        before = [list(vars(module)["_chainer_link_names"].values()) for module in copied.modules()]
+        link_names.name_children(copied)
+        names = [link_names.link_name(child) for child in copied.children()]
+        return before, link_names.link_name(copied), names
+
+    def named():
+        net, holder = Ours(), nn.Module()
+        holder.net = net
+        for module in (holder, net, net.parts):
+            link_names.name_children(module)
+        return net
+
+    assert told(links.shared_copy(named())) == told(link_tree.copy_link(named()))
+    assert told(links.shared_copy(named()))[1] is None
+    with pytest.raises(AttributeError, match="name is not known"):
+        link_names.link_name(nn.Linear(2, 3))

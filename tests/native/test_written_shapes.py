@@ -2,15 +2,23 @@
 
 import pytest
 
-from tests.support.native_snippets import run
+from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
+import logging
+
+
 def run(xs):
+    said, logger = [], logging.Logger('own')
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger.addHandler(handler)
     a = chainer.Variable(xs[0])
     ys = F.split_axis(a, [1], axis=1)
     shapes = [y.shape for y in ys]
     by_name = {{}}
     by_name['a'] = a.shape
+    by_name['pair'] = (a.shape, len(a))
     more = []
     more.append(a.shape)
     more.append((a.shape, 'text'))
@@ -32,10 +40,21 @@ TEXTS = [
     "repr(dict((k, y.shape) for k, y in zip('ab', ys)))",
     "repr([y.array for y in ys])",
     "repr({'a': a.array if len(xs) else None})",
+    "'%s %s %s' % (('a',) + by_name['pair'])",
+    "str(by_name['pair'])",
+    "logged('%s %s', a.shape, a.array)",
+    "logged(a.array)",
+    "logged('%d rows of %r', len(a), [y.shape for y in ys])",
+    "logged('{}'.format(a.shape))",
 ]
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_texts_are_equal(text):
+    text = f"logger.info({text[7:]} or said[-1]" if text.startswith("logged(") else text
     theirs, ours, code = run(PROGRAM.format(text=text))
     assert theirs == ours, code
+
+
+def test_numbers_in_a_log_need_no_array():
+    assert "numpy()" not in migrated("def f(y):\n    import logging\n    logging.info('%.3f', F.sum(y).array)\n").code

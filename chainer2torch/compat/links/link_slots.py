@@ -91,15 +91,10 @@ def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
     """The children that are links, with their names in Chainer, in Chainer's order."""
     children = [(name, child) for name, child in module._modules.items() if child is not None]
     if isinstance(module, nn.Sequential):
-        return [
-            (str(i), link)
-            for i, link in enumerate(
-                sequential_links([child if not _stands_for_function(child) else None for _, child in children])
-            )
-        ]
-    if isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children):
-        return children
-    return sorted(children)
+        links = sequential_links([None if _stands_for_function(child) else child for _, child in children])
+        return [(str(i), link) for i, link in enumerate(links)]
+    in_order = isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children)
+    return children if in_order else sorted(children)
 
 
 def sequential_links(layers: Sequence[Any]) -> list[Any]:
@@ -111,13 +106,9 @@ def sequential_links(layers: Sequence[Any]) -> list[Any]:
     links: list[Any] = []
     first = 0
     for position, layer in enumerate(layers):
-        if layer is None:
-            continue
-        if links:
+        if layer is not None:
+            first = first if links else position
             links.insert(first + 1, layer)
-        else:
-            first = position
-            links.append(layer)
     return links
 
 
@@ -216,19 +207,13 @@ def _names(module: nn.Module) -> dict[str, str]:
     names: dict[str, str] | None = getattr(module, "_chainer_names", None)
     if names is not None:
         return names
+    scaled = {"weight": "gamma", "bias": "beta"}
     if isinstance(module, _NormBase):
-        return {
-            "weight": "gamma",
-            "bias": "beta",
-            "running_mean": "avg_mean",
-            "running_var": "avg_var",
-            "num_batches_tracked": "",
-        }
+        return {**scaled, "running_mean": "avg_mean", "running_var": "avg_var", "num_batches_tracked": ""}
     if isinstance(module, (nn.LayerNorm, nn.GroupNorm)):
-        return {"weight": "gamma", "bias": "beta"}
-    if isinstance(module, (nn.Linear, _ConvNd, nn.Embedding, nn.PReLU)):
-        return {"weight": "W", "bias": "b"}
-    return {}
+        return scaled
+    is_plain = isinstance(module, (nn.Linear, _ConvNd, nn.Embedding, nn.PReLU))
+    return {"weight": "W", "bias": "b"} if is_plain else {}
 
 
 def _tensor_slot(module: nn.Module, name: str, key: str, tensor: torch.Tensor) -> Slot:

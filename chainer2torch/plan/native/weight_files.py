@@ -268,8 +268,8 @@ def _is_link(context: Context, kind: Kind) -> bool:
 
 
 def _has_unseen_base(context: Context, kind: Kind) -> bool:
-    """Whether a class derives from one of another library, or of one that stays: a model, or it could not be saved."""
-    if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
+    """Whether a class is one of another library, or of one that stays, or derives from it: a model, as it is saved."""
+    if not isinstance(kind, Inst):
         return False
     owners = [owner for owner in context.analysis.mro(kind.cls) if isinstance(owner, str)]
     return any(owner.partition(".")[0] not in _SEEN or _stays(context, owner) for owner in owners)

@@ -8,12 +8,10 @@ import re
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
-    Const,
     HostArray,
     Inst,
     Kind,
     Lst,
-    Ref,
     Tensor,
     Tup,
     options,
@@ -79,7 +77,6 @@ _OF_HOST_OBJECTS = frozenset(
 )
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
-_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 
 
 def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> None:
@@ -148,16 +145,6 @@ def host_array_of(context: Context, node: ast.expr) -> str:
     if context.choices.style == "native" and (of_layer or _OF_NETWORKS.fullmatch(name)):
         return "value.cpu().numpy()"
     return "compat.to_host(value)"
-
-
-def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
-    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``."""
-    if isinstance(callee, Ref):
-        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
-        return False
-    text = context.analysis.kind(call.func.value)
-    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
 
 
 def takes_host_arrays(name: str) -> bool:

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Unwrap
-from chainer2torch.plan.questions.init_scopes import asks_for_scopes, init_scope_of
+from chainer2torch.plan.questions.init_scopes import init_scope_of, stays
 from chainer2torch.plan.questions.layer_values import lines_of_layers
 from chainer2torch.plan.questions.layers import is_made_by_scope, layers_of_scope
 from chainer2torch.rules.table import Row
@@ -30,13 +30,13 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     operands: dict[str, Operand] = {}
     receiver = ast.unparse(scope.items[0].context_expr.func.value)  # type: ignore[attr-defined]
     lines = lines_of_layers(context, layers, receiver, is_made, operands)
-    stays = asks_for_scopes(context)
-    if stays:
-        call = scope.items[0].context_expr
-        link = context.operand(call.func.value)  # type: ignore[attr-defined]
-        decisions.replace(call, "native.init_scope(link)", {"link": link})
-    if lines or not stays:
-        branch = "whole" if stays else "body"
+    call = scope.items[0].context_expr
+    owner = call.func.value  # type: ignore[attr-defined]
+    is_asked = stays(context, owner)
+    if is_asked:
+        decisions.replace(call, "native.init_scope(link)", {"link": context.operand(owner)})
+    if lines or not is_asked:
+        branch = "whole" if is_asked else "body"
         decisions.edit(scope, Unwrap(context.source.start(scope), branch, "\n".join(lines), operands))
     decisions.mark(node, row, row.name, row.state)
 

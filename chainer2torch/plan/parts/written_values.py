@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -13,7 +14,30 @@ from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_arra
 from chainer2torch.plan.parts.shapes import is_shape
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+_OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
+_LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
+
+
+def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
+    """Whether arguments are written as text, which looks like NumPy's: ``print(x)``, ``str(x)``, ``'{}'.format(x)``.
+
+    So are those of a logger: ``logging.info('%s', x)``, ``self.logger.debug(x)``.
+    """
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LOGGERS and call.args:
+        owner, text = call.func.value, context.analysis.kind(call.args[0])
+        named = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+        known = isinstance(callee, Ref) and callee.name.startswith("logging.")
+        if known or callee == UNKNOWN and _LOGGER.search(named):
+            numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
+            return not numbers_alone or len(call.args) == 1
+    if isinstance(callee, Ref):
+        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
+        return False
+    text = context.analysis.kind(call.func.value)
+    return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
 
 
 def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
@@ -52,6 +76,8 @@ def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
         return [node.body, node.orelse]
     if isinstance(node, ast.BoolOp):
         return node.values
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, (ast.List, ast.Tuple)):
+        return [node.left, node.right]
     if isinstance(node, ast.Call) and node.args and not isinstance(node.args[0], ast.Starred):
         callee, given = context.analysis.kind(node.func), node.args[0]
         if isinstance(callee, Ref) and callee.name in _SHOW_PARTS:
@@ -61,6 +87,8 @@ def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
 
 def _put_into(context: Context, node: ast.expr) -> Iterator[ast.expr]:
     """What a function puts into a list, tuple or dict that it has a name for, and writes."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
     if not isinstance(node, ast.Name):
         return
     for other in nodes_of(context.source.enclosing(node, *_FUNCTIONS) or context.source.tree):

@@ -48,11 +48,10 @@ from chainer2torch.plan.parts.host_values import (
     to_host,
     to_host_if_array,
     wrap,
-    writes_text,
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.written_values import as_text
+from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name

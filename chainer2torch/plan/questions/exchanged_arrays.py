@@ -18,6 +18,7 @@ _SHORT_CHAINERMN = frozenset(
         "chainermn.extensions",
         "chainermn.create_communicator",
         "chainermn.create_multi_node_optimizer",
+        "chainermn.create_multi_node_checkpointer",
         "chainermn.create_multi_node_evaluator",
         "chainermn.scatter_dataset",
         "chainermn.datasets.create_empty_dataset",
@@ -100,7 +101,9 @@ def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
 
 
 def _is_short(analysis: Analysis, ref: Ref) -> bool:
-    return ref.name in _SHORT_CHAINERMN or analysis.rules.canonical(ref.name) in _SHORT_CHAINERMN
+    """Whether a name has a short form, or none at all: then it is left, whatever the communicator is."""
+    name = analysis.rules.canonical(ref.name)
+    return ref.name in _SHORT_CHAINERMN or name in _SHORT_CHAINERMN or name not in analysis.rules.rows
 
 
 __all__ = ["exchanges_arrays"]

@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.rows import row_at
@@ -29,18 +30,40 @@ def init_scope_of(context: Context, node: ast.AST) -> ast.With | None:
     return statement if alone and isinstance(statement, ast.With) else None
 
 
-def asks_for_scopes(context: Context) -> bool:
-    """Whether some link of the project asks if it is within its ``init_scope``: then the scopes stay."""
-    return context.choices.style == "native" and context.analysis.once(_asked)
-
-
-def _asked(analysis: Analysis) -> bool:
+def stays(context: Context, owner: ast.expr) -> bool:
+    """Whether the ``init_scope`` of a link stays, as the link may ask if it is within it."""
+    asking = context.analysis.once(_asking) if context.choices.style == "native" else None
+    if not asking:
+        return False
+    kinds = [k.cls for k in options(context.kind(owner)) if isinstance(k, Inst)]
+    if None in asking or len(kinds) != len(options(context.kind(owner))):
+        return True
+    mro = context.analysis.mro
     return any(
-        node.attr == "within_init_scope"
+        asking & set(mro(cls)) and any(kind == cls or kind in mro(cls) for kind in kinds)
+        for cls in context.analysis.classes.values()
+    )
+
+
+def _asking(analysis: Analysis) -> frozenset[ClassInfo | None]:
+    """The classes whose methods ask ``self.within_init_scope``; None stands for a place that asks another object."""
+    return frozenset(
+        _class_of_self(analysis, module, node.value)
         for module in analysis.project.modules.values()
         if "within_init_scope" in module.source.text
         for node in module.source.of(ast.Attribute)
+        if node.attr == "within_init_scope"
     )
+
+
+def _class_of_self(analysis: Analysis, module: ModuleInfo, owner: ast.expr) -> ClassInfo | None:
+    """The class in one of whose methods a name is the object itself."""
+    method = module.source.enclosing(owner, ast.FunctionDef, ast.Lambda)
+    outer = module.source.parents.get(method) if isinstance(method, ast.FunctionDef) else None
+    if not isinstance(method, ast.FunctionDef) or not isinstance(outer, ast.ClassDef) or not method.args.args:
+        return None
+    is_self = isinstance(owner, ast.Name) and owner.id == method.args.args[0].arg and not method.decorator_list
+    return analysis.classes.get(outer) if is_self else None
 
 
 def initialized_by_scope(context: Context, call: ast.Call) -> ast.With | None:

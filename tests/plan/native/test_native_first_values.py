@@ -154,6 +154,49 @@ class Net(chainer.Chain):
     assert "\n        for layer in (self.a, self.b):\n" in code and "init_like_chainer" not in code
 
 
+SCOPED = """
+import chainer
+import chainer.links as L
+class Naming(chainer.Chain):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if SELF.within_init_scope:
+            self.names = getattr(self, 'names', ()) + (name,)
+class Above(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Convolution2D(8, 20, 5)
+class Below(Naming):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.b = L.Convolution2D(8, 20, 5)
+class Both(Above, Naming):
+    pass
+class Apart(chainer.Chain):
+    def __init__(self, other, unknown):
+        super().__init__()
+        with self.init_scope():
+            self.c = other
+        with unknown.init_scope():
+            unknown.c = other
+"""
+
+
+def test_only_links_that_ask_for_their_scope_keep_it() -> None:
+    def scopes(text: str) -> list[bool]:
+        code = migrate_source(text, options=Options(style="native")).code
+        return ["compat.init_scope(self)" in code.split(f"class {name}")[1].split("class ")[0] for name in NAMES]
+
+    NAMES = ("Above", "Below", "Apart")
+    asked = SCOPED.replace("SELF", "self")
+    assert scopes(asked) == [True, True, False]
+    assert "with compat.init_scope(unknown):" in migrate_source(asked, options=Options(style="native")).code
+    assert scopes(asked.replace("Above, Naming", "Naming")) == [False, True, False]
+    assert scopes(SCOPED.replace("SELF", "value")) == [True, True, True]
+
+
 def test_a_name_of_the_constructor_is_not_taken() -> None:
     source = net("self.a = L.Convolution2D(8, 20, 5)", "self.b = L.Convolution2D(8, 20, 5)").replace("w = ", "layer = ")
     assert "for link in (self.a, self.b):" in begins_alike(source)

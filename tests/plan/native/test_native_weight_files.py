@@ -67,6 +67,15 @@ def test_what_stays_faithful(body: str) -> None:
     assert "state_dict" not in migrated(body).code
 
 
+@pytest.mark.parametrize("make", ["elsewhere.Net()", "Net() if mol else elsewhere.Net()"])
+def test_a_model_of_another_library(make: str) -> None:
+    """What is loaded into is a model: nothing else has parameters to load, and it has its library's new form."""
+    code = migrated(
+        f"import elsewhere\n\ndef f(path, mol):\n    model = {make}\n    serializers.load_npz(path, model)"
+    ).code
+    assert "model.load_state_dict(torch.load(path, map_location='cpu'))" in code
+
+
 def test_a_model_of_a_class_that_another_library_began() -> None:
     """Its base is not seen, as that of a value of unknown kind: without a state_dict the line raises."""
     body = "from elsewhere import Detector\nclass Own(Detector):\n    pass\nserializers.load_npz('x', {}, strict=True)"
