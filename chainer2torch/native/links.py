@@ -106,7 +106,7 @@ def named_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
 
 
 def link_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
-    """:func:`named_children`, for helpers that are shared with the faithful style."""
+    """:func:`named_children`, for helpers that are shared with the faithful style. Source: chainer.Link.children."""
     return named_children(module)
 
 

@@ -81,6 +81,8 @@ LONGER = {
     **dict.fromkeys(("VGGLayers", "VGG16Layers", "VGG19Layers"), (197, 13)),
     "GoogLeNet": (260, 15),
     "MultiprocessIterator": (103, 2),
+    "MultiNodeCheckpointer": (90, 8),  # files of every process, which of them all have, and what is removed
+    "get_trainer_with_mock_updater": (70, 8),  # a manager whose epochs are of any length
 }
 # the interface of Chainer's optimizers, as far as a program that says all of its words gets it: a third of it is usual
 INTERFACES = {
@@ -104,6 +106,8 @@ INTERFACES = {
     "MultiprocessIterator": 35,
     "ModelCopies": 36,
     "MultiprocessParallelUpdater": 42,
+    "MultiNodeCheckpointer": 38,
+    "NormalDistribution": 32,  # torch's, with the words that Chainer has for it
 }
 LATE = (150, 15)
 
