@@ -28,16 +28,16 @@ def put(interpreter: Interpreter, receiver: Kind, name: ast.expr | None, child: 
 
 def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Kind | None:
     """The children among which a computed name chooses; None where nothing is known of them."""
-    return _children(interpreter, receiver, _begin(name))
+    return _children(interpreter, receiver, _begin(name), True)
 
 
 def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind | None:
     """``self.fc1`` of children that are put there as ``'fc%d' % i``."""
     begin = name.rstrip(DIGITS)
-    return _children(interpreter, receiver, begin) if begin != name else None
+    return _children(interpreter, receiver, begin, False) if begin != name else None
 
 
-def _children(interpreter: Interpreter, receiver: Kind | None, begin: str) -> Kind | None:
+def _children(interpreter: Interpreter, receiver: Kind | None, begin: str, by_hand: bool) -> Kind | None:
     if not begin or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
     held: Kind | None = None
@@ -48,7 +48,7 @@ def _children(interpreter: Interpreter, receiver: Kind | None, begin: str) -> Ki
         for name, kind in list(owner.attrs.items()):
             if name == NUMBERED + begin:
                 held = join(held, kind)
-            elif name != begin and name.rstrip(DIGITS) == begin:
+            elif by_hand and name != begin and name.rstrip(DIGITS) == begin:
                 if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
                     return None
                 held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
