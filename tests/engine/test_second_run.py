@@ -289,3 +289,44 @@ def train(own, gpu=None):
     first = migrate_source(text, options=Options(style="native"))
     assert first.code.count("TODO(chainer2torch C2T010)") == 1, first.code
     assert migrate_source(first.code, options=Options(style="native")).code == first.code
+
+
+LOSSES = """
+from lib import *
+import numpy as np
+import chainer
+import chainer.functions as F
+from chainer import Variable
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(l=chainer.links.Linear(3, 3))
+
+    def __call__(self, x):
+        return self.l(x)
+
+
+def run(xs):
+    return train(Net(), Net(), xs)
+
+
+def train(dis, gen, xs):
+    total = np.float32(0)
+    for x in xs:
+        y = dis(gen(x))
+        l_gen = F.softmax_cross_entropy(y, Variable(np.zeros(4, dtype=np.int32)))
+        l_dis = F.softmax_cross_entropy(y, Variable(np.ones(4, dtype=np.int32)))
+        l_dis += F.softmax_cross_entropy(dis(x), Variable(np.zeros(4, dtype=np.int32)))
+        l_gen.backward()
+        l_dis.backward()
+        total += l_dis.data.get()
+    return total
+"""
+
+
+def test_a_sum_of_losses_that_stayed_in_place_stays_so():
+    rules = load_rules(style="native")
+    first = migrate_source(LOSSES, rules=rules)
+    assert "l_dis += " in first.code
+    assert migrate_source(first.code, rules=rules).code == first.code

@@ -165,6 +165,8 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
     if sign is None or not _may_be_rebound(target, value):
         _into_tensor(context, decisions, node.value, target)
         return
+    if context.migrated:  # an earlier run has decided: what it left in place stays so
+        return
     name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
     if context.choices.style == "native" and _is_variable(value) and may_stay_in_place(context, node):
         row = context.rules.rows.get(name) or context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
