@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Lst, Tensor, Tup, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+
+
+_OF_LAYERS = frozenset({"W", "avg_mean", "avg_var", "b", "beta", "gamma"})
 
 
 def is_shape(context: Context, node: ast.expr) -> bool:
@@ -29,6 +32,10 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
     """
     if not isinstance(node, ast.Attribute) or node.attr != "shape":
         return False
+    if isinstance(node.value, ast.Attribute) and node.value.attr in _OF_LAYERS:
+        owners = options(context.analysis.kind(node.value.value))
+        if all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
+            return True
     kinds = options(context.analysis.kind(node.value))
     return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
 
