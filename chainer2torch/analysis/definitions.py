@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning
-from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -27,7 +27,7 @@ class Definitions(Interpreter):
                     env = self.module.env if name in self.module.grown else env
                 elif env is self.module.env:
                     self.reads(self.module, name)
-                return env[name]
+                return self._closed_over(env, name)
         for star in self.module.stars:
             dotted = self.rules.canonical(f"{star}.{name}")
             if dotted in self.rules.rows or self.rules.is_namespace(dotted):
@@ -36,6 +36,14 @@ class Definitions(Interpreter):
             return Ref(f"builtins.{name}")
         self.reads(self.module, name)
         return BOTTOM if self.binding else UNKNOWN
+
+    def _closed_over(self, env: Environment, name: str) -> Kind:
+        """A name of a scope: for a function inside of the scope also what it was when the function was made."""
+        kind, func = env[name], self.func
+        if func is None or not func.made_among or env is not func.scopes[0]:
+            return kind
+        before = func.made_among.get(name, kind)
+        return kind if before == kind else join(before, kind)
 
     def store(self, name: str, kind: Kind) -> None:
         at_top = self.func is None and len(self.scopes) == 2
@@ -98,6 +106,8 @@ class Definitions(Interpreter):
                 self.nested.setdefault(self.func, {})[info] = None
         elif info.scopes is not scopes:
             info.scopes = scopes
+        if self.func is not None and cls is None:
+            info.made_among = dict(self.scopes[0])
         a = node.args
         for default in [*a.defaults, *filter(None, a.kw_defaults)]:
             self.expr(default)

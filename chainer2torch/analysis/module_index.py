@@ -68,6 +68,8 @@ class FuncInfo:
     host_fed: set[str] = dataclasses.field(default_factory=set)
     # whether parameters that no call feeds have got what Chainer's protocols say of them
     seeded: bool = False
+    # the names of the function around it, when it was made: they may stand for something else when that one ends
+    made_among: dict[str, Kind] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"FuncInfo({self.name!r}, {self.module!r})"
