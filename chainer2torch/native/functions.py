@@ -14,10 +14,10 @@ def softmax_cross_entropy(
     x: Tensor,
     t: Tensor,
     normalize: bool = True,
-    cache_score: bool = True,  # where: cache_score
     class_weight: Any = None,
     ignore_label: int = -1,
     reduce: str = "mean",  # where: reduce
+    cache_score: bool = True,  # where: cache_score
     enable_double_backprop: bool = False,  # where: enable_double_backprop
 ) -> Tensor:
     """F.cross_entropy that is 0 where all labels are ignored (torch: nan), and divides by the number of labels.

@@ -47,6 +47,7 @@ LOOKED_AT = {
     "chainer.Variable.backward": {"retain_grad", "loss_scale"},  # the hard case takes them first
     "?.backward": {"retain_grad", "loss_scale"},
     "chainer.backends.cuda.Stream": {"device", "non_blocking", "priority"},  # a row for review
+    "chainermn.create_multi_node_checkpointer": {"gc_interval"},  # ChainerMN only asserts that it is positive
     "chainer.training.extensions.snapshot": {"trigger"},  # becomes that of extend()
     "chainer.training.extensions.snapshot_object": {"trigger"},
     # plan/project_rules.py: exchanges_arrays; the backend only says how fast
