@@ -28,9 +28,8 @@ Environment = dict[str, Kind]
 """The kinds of the names of one scope."""
 MAX_VISITS = 24
 _SETTLED = 10
-NUMBERED = "*"
-"""Before the begin of names, the summary of what a class has under it: of ``fc1`` and of ``'fc%d' % i``."""
-DIGITS = "0123456789"
+COMPUTED = "*"
+"""The summary of what a class has under all names: ``getattr(self, 'fc%d' % i)`` reads it."""
 
 
 class Interpreter(Facts, abc.ABC):

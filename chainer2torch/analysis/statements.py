@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import absent, host_copies, versions
-from chainer2torch.analysis.interpreter import DIGITS, NUMBERED, Interpreter
+from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     NONE,
@@ -320,8 +320,7 @@ class Statements(Interpreter):
             cls.attrs[name] = new
             self.changed(cls, name)
             self.changed(data.OF_HEIRS, name)
-            if name[-1:] in DIGITS:
-                self.changed(cls, NUMBERED + name.rstrip(DIGITS))
+            self.changed(cls, COMPUTED)
 
     @staticmethod
     def _unpack(kind: Kind, targets: list[ast.expr]) -> list[Kind]:

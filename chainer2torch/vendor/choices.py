@@ -4,8 +4,8 @@ A row is marked ``# where: chosen_Adam``. A project that keeps its settings in f
 the table holds what its files name; another name is an error that says so. Where no such file names one of the table,
 all of it stays.
 
-A row that is marked ``# where: named_maxout`` stays where a program or such a file says the name: functions are hardly
-ever chosen on a command line alone.
+A row that is marked ``# where: named_maxout`` stays where a program or such a file says the name: functions of many
+lines are hardly ever chosen on a command line alone, and one that is raises.
 """
 
 from __future__ import annotations

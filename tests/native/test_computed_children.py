@@ -82,3 +82,59 @@ def test_children_that_are_numbered_in_the_source():
     for one, other in zip(theirs, ours):
         np.testing.assert_allclose(other.detach().numpy(), one, rtol=1e-4, atol=1e-6)
     assert "getattr(self, 'm{}'.format(1)).bias" in code
+
+
+TWO_ROWS = """
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.conv_0 = L.Convolution2D(1, 1, 1)
+        for i in range(2):
+            self.add_link('fc{}_w'.format(i), L.Linear(2, 2))
+            self.add_link('fc{}_n'.format(i), L.LayerNormalization(2))
+            self.add_link('conv%d_%d' % (i, i), L.Linear(2, 2))
+
+    def __call__(self, x):
+        for i in range(2):
+            x = getattr(self, 'fc%d_n' % i)(self['fc%d_w' % i](x))
+            x = x + getattr(self, 'fc{}_n'.format(i)).gamma + getattr(self, 'fc{}_w'.format(i)).b
+        kind = 'conv'
+        return getattr(self, kind + '_0').W, getattr(self, 'conv{}'.format('_0')).stride, x
+
+def run(xs):
+    w, stride, x = Net()(chainer.Variable(xs[0]))
+    return w.shape, stride, x.shape
+"""
+
+
+def test_ends_of_names_tell_links_apart():
+    theirs, ours, code = run(TWO_ROWS)
+    assert (tuple(ours[0]), ours[1], tuple(ours[2])) == theirs
+    assert "compat.link_attribute" not in code.partition("kind = ")[0], code
+
+
+NOBODY_KNOWS = """
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self, names):
+        super(Net, self).__init__()
+        for i in range(2):
+            self.add_link('c%d' % i, L.Linear(2, 2))
+        for name in names:
+            self.add_link(name, L.Convolution2D(2, 2, 1))
+
+    def __call__(self, x):
+        return self['c%d' % 2](F.reshape(x, (1, 2, 1, 1)))
+
+def run(xs):
+    return Net(['c2'])(chainer.Variable(xs[0])).shape
+"""
+
+
+def test_a_name_of_which_nothing_is_known_may_be_any():
+    theirs, ours, code = run(NOBODY_KNOWS)
+    assert tuple(ours) == theirs, code

@@ -1,69 +1,141 @@
 """Children whose names are computed: ``self.add_link('fc%d' % i, link)``, and ``getattr(self, 'fc%d' % j)`` later.
 
-What such a name begins with tells the children of a class apart, those with a number in the source (``self.fc1``) among
-them. They come out with the places where they may have been made, as those of a list of links do.
+What such a name begins and ends with tells the children of a class apart, those whose names stand in the source
+(``self.fc1``) among them. They come out with the places where they may have been made, as those of a list of links do.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
+import re
 
-from chainer2torch.analysis.interpreter import DIGITS, NUMBERED, Interpreter
-from chainer2torch.analysis.kinds import Inst, Kind, options
+from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
+from chainer2torch.analysis.kinds import Inst, Kind, options, scalar_type
 from chainer2torch.analysis.lattice import join, join_all
 from chainer2torch.analysis.models.link_lists import listed
 from chainer2torch.analysis.module_index import ClassInfo
 
+_CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])")
+_FIELD = re.compile(r"\{[^{}]*\}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Names:
+    """The names that an expression may give: what they begin and end with, and whether a number stands between."""
+
+    begin: str
+    end: str = ""
+    number: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{COMPUTED}{self.begin}{COMPUTED}{self.end}{COMPUTED}{'d' if self.number else ''}"
+
+    @classmethod
+    def of_key(cls, key: str) -> _Names:
+        _, begin, end, number = key.split(COMPUTED)
+        return cls(begin, end, bool(number))
+
+    def has(self, name: str) -> bool:
+        """Whether a name is one of them."""
+        middle = name[len(self.begin) : len(name) - len(self.end)]
+        fits = name == f"{self.begin}{middle}{self.end}" and middle != ""
+        return fits and (middle.isdigit() or not self.number)
+
+    def meets(self, other: _Names) -> bool:
+        """Whether a name may be one of both."""
+        short, long = sorted((self, other), key=lambda names: len(names.begin))
+        more = long.begin[len(short.begin) :]
+        if not long.begin.startswith(short.begin) or short.number and not short.end and not (more + "0").isdigit():
+            return False
+        return self.end.endswith(other.end) or other.end.endswith(self.end)
+
+
+_ANY = _Names("")  # of a name of which nothing is known
+
 
 def put(interpreter: Interpreter, receiver: Kind, name: ast.expr | None, child: Kind) -> None:
     """A link that becomes a child under a computed name."""
-    begin = _begin(name)
-    if not begin or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
+    if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo) or not interpreter.is_link(receiver):
         return
-    links = [k for k in options(child) if isinstance(k, Inst) and interpreter.is_link(k)]
-    if links and len(links) == len(options(child)) and interpreter.is_link(receiver):
-        kind = join_all([listed(interpreter, k, False) for k in links])
-        interpreter.set_attribute(receiver.cls, NUMBERED + begin, kind)
+    if any(not isinstance(k, Inst) or not interpreter.is_link(k) for k in options(child)):
+        return
+    kind = join_all([listed(interpreter, k, False) for k in options(child)])
+    interpreter.set_attribute(receiver.cls, (_names(interpreter, name) or _ANY).key, kind)
 
 
 def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Kind | None:
     """The children among which a computed name chooses; None where nothing is known of them."""
-    return _children(interpreter, receiver, _begin(name), True)
+    wanted = _names(interpreter, name)
+    if wanted is None or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
+        return None
+    held: Kind | None = None
+    for owner in interpreter.mro(receiver.cls):
+        if isinstance(owner, ClassInfo):
+            interpreter.reads(owner, COMPUTED)
+            for other, kind in list(owner.attrs.items()):
+                if other.startswith(COMPUTED):
+                    names = _Names.of_key(other)
+                    if names == _ANY:
+                        return None
+                    held = join(held, kind) if names.meets(wanted) else held
+                elif wanted.has(other):
+                    if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
+                        return None
+                    held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
+    return held
 
 
 def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind | None:
     """``self.fc1`` of children that are put there as ``'fc%d' % i``."""
-    begin = name.rstrip(DIGITS)
-    return _children(interpreter, receiver, begin, False) if begin != name else None
-
-
-def _children(interpreter: Interpreter, receiver: Kind | None, begin: str, by_hand: bool) -> Kind | None:
-    if not begin or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
+    if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
     held: Kind | None = None
     for owner in interpreter.mro(receiver.cls):
-        if not isinstance(owner, ClassInfo):
-            continue
-        interpreter.reads(owner, NUMBERED + begin)
-        for name, kind in list(owner.attrs.items()):
-            if name == NUMBERED + begin:
-                held = join(held, kind)
-            elif by_hand and name != begin and name.rstrip(DIGITS) == begin:
-                if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
-                    return None
-                held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
+        if isinstance(owner, ClassInfo):
+            interpreter.reads(owner, COMPUTED)
+            for other, kind in list(owner.attrs.items()):
+                if other.startswith(COMPUTED) and _Names.of_key(other).has(name):
+                    if _Names.of_key(other) == _ANY:
+                        return None
+                    held = join(held, kind)
     return held
 
 
-def _begin(name: ast.expr | None) -> str:
-    """The literal text with which a name begins: ``'fc'`` of ``'fc%d' % i`` and of ``'{}{}'.format('fc', i)``."""
-    while isinstance(name, ast.BinOp) and isinstance(name.op, (ast.Add, ast.Mod)):
-        name = name.left
-    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
-        whole = isinstance(text := name.func.value, ast.Constant) and str(text.value).startswith("{}")
-        name = name.args[0] if whole and name.args else text
-    if isinstance(name, ast.JoinedStr):
-        name = name.values[0] if name.values else None
-    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-        return ""
-    return name.value.partition("%")[0].partition("{")[0]
+def _names(interpreter: Interpreter, node: ast.expr | None) -> _Names | None:
+    """What is known of a computed name; None where it may begin with anything."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _text(node.left), node.right
+        is_number = isinstance(right, ast.Call) and any(_is_int(interpreter, argument) for argument in right.args)
+        found = _Names(left, "", is_number) if left else _names(interpreter, node.left)
+        ends = _text(right)
+        return found if found is None or not ends else dataclasses.replace(found, end=ends)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        found_all = list(_CONVERSION.finditer(_text(node.left)))
+        return _between(_text(node.left), found_all, [one[1] in "di" for one in found_all])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        text, given = _text(node.func.value), node.args
+        if text.startswith("{}") and given and _text(given[0]):
+            text, given = _text(given[0]) + text[2:], given[1:]
+        return _between(text, list(_FIELD.finditer(text)), [_is_int(interpreter, argument) for argument in given])
+    if isinstance(node, ast.JoinedStr) and node.values:
+        inner = [_is_int(interpreter, part.value) for part in node.values if isinstance(part, ast.FormattedValue)]
+        begin, end = _text(node.values[0]), _text(node.values[-1])
+        return _Names(begin, end if len(node.values) > 1 else "", inner == [True]) if begin else None
+    return None
+
+
+def _between(text: str, parts: list[re.Match[str]], numbers: list[bool]) -> _Names | None:
+    if not parts or not text[: parts[0].start()]:
+        return None
+    return _Names(text[: parts[0].start()], text[parts[-1].end() :], len(parts) == 1 and numbers == [True])
+
+
+def _is_int(interpreter: Interpreter, node: ast.expr) -> bool:
+    kind = interpreter.facts.get(node)
+    return kind is not None and scalar_type(kind) == "int"
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

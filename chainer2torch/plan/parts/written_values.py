@@ -26,12 +26,13 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
     So are those of a logger: ``logging.info('%s', x)``, ``self.logger.debug(x)``.
     """
     if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LOGGERS and call.args:
-        owner, text = call.func.value, context.analysis.kind(call.args[0])
+        owner, level = call.func.value, call.func.attr == "log" and len(call.args) > 1
+        text = context.analysis.kind(call.args[int(level)])
         named = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
         known = isinstance(callee, Ref) and callee.name.startswith("logging.")
         if known or callee == UNKNOWN and _LOGGER.search(named):
             numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
-            return not numbers_alone or len(call.args) == 1
+            return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
         return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
