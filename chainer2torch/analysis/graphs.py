@@ -34,6 +34,7 @@ from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_r
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
+_CALLED_BY_HELPER = "call_with"  # with which an earlier run calls a model for a batch: nothing of it has a graph
 # what is a tensor stays what it is; the others are what an earlier run has made of `Variable(x)`
 _SAME = frozenset({"as_variable", "as_tensor", "from_numpy", "to_gpu", "variable"})
 _MOVES = frozenset({"cpu", "cuda", "to", "to_cpu", "to_device", "to_gpu"})  # methods: a link stays one, too
@@ -220,7 +221,7 @@ class _Reading:
                 return self._value(node.func.value, state)
         if isinstance(node, ast.Call) and node.args and called_name(node) in _SAME:
             return self._value(node.args[0], state)
-        found = self._names(node, state)
+        found = NOTHING if called_name(node) == _CALLED_BY_HELPER else self._names(node, state)
         if not found.behind and self._comes_from_outside(node):
             return NOTHING
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):

@@ -28,7 +28,7 @@ Environment = dict[str, Kind]
 """The kinds of the names of one scope."""
 MAX_VISITS = 24
 _SETTLED = 10
-COMPUTED = "*"
+COMPUTED = "%"
 """The summary of what a class has under all names: ``getattr(self, 'fc%d' % i)`` reads it."""
 
 

@@ -330,3 +330,48 @@ def test_a_sum_of_losses_that_stayed_in_place_stays_so():
     first = migrate_source(LOSSES, rules=rules)
     assert "l_dis += " in first.code
     assert migrate_source(first.code, rules=rules).code == first.code
+
+
+LOOP = """
+import chainer
+import chainer_compat as compat
+
+
+def main(kinds, read, it, optimizer):
+    model = kinds['a']()
+    converter = read('b') or chainer.dataset.concat_examples
+    for batch in it:
+        optimizer.zero_grad()
+        loss = compat.call_with(model, converter(batch, 0))
+        loss.backward()
+        optimizer.step()
+"""
+
+REPEATED = """
+import copy
+
+import chainer
+import chainer.links as L
+from torch import nn
+
+
+class Part(chainer.Chain):
+    def __init__(self):
+        super().__init__(l=L.Linear(3, 3))
+
+    def __call__(self, x):
+        self.seen = self.l(x)
+        return self.seen
+
+
+def repeated(x):
+    part = Part()
+    part(chainer.Variable(x))
+    return nn.Sequential(*(copy.deepcopy(part) for _ in range(3)))
+"""
+
+
+@pytest.mark.parametrize(("text", "stays"), [(LOOP, "loss.backward()\n"), (REPEATED, "copy.deepcopy(part) for")])
+def test_what_an_earlier_run_has_written_stays(text, stays):
+    code = migrate_source(text, rules=load_rules(style="native")).code
+    assert stays in code and "compat.deepcopy" not in code, code

@@ -39,6 +39,7 @@ def run(context: Context) -> Decisions:
             or call.keywords
             or len(call.args) > 2
             or any(isinstance(a, ast.Starred) for a in call.args)
+            or _is_repeated(context, call)
         ):
             continue
         kinds = options(context.analysis.kind(call.args[0]))
@@ -54,6 +55,13 @@ def run(context: Context) -> Decisions:
                 decisions.replace(call, f"compat.{name}({', '.join(operands)})", operands)
                 decisions.mark(call.func, None, f"copy.{name.removesuffix('_object')}", "exact", _NOTE[name], _CODE)
     return decisions
+
+
+def _is_repeated(context: Context, call: ast.Call) -> bool:
+    """Whether an earlier run has written it: ``nn.Sequential(*(copy.deepcopy(layer) for _ in range(n)))``."""
+    outer = context.source.enclosing(call, ast.Starred)
+    made = context.source.parents.get(outer) if outer is not None else None
+    return isinstance(made, ast.Call) and context.analysis.kind(made.func) == Ref("torch.nn.Sequential")
 
 
 def _is_fresh(context: Context, value: ast.expr) -> bool:
