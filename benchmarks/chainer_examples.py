@@ -1,6 +1,7 @@
 """Migrates Chainer's own examples, runs both versions, and writes what came out as a table.
 
     python benchmarks/chainer_examples.py EXAMPLES [NAME...] [--work DIR] [--results FILE] [--table FILE]
+        [--device cuda]
 
 EXAMPLES is the folder `examples` of a Chainer 7.8.1 checkout; it is read only. For each example: the sites by state,
 the imports of the migrated files where Chainer cannot be imported, its scripts in lockstep (`verify script`) and its
@@ -78,7 +79,7 @@ for path in paths:
 _MARKS = "<!-- made by benchmarks/chainer_examples.py -->", "<!-- end -->"
 
 
-def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) -> dict[str, Any]:
+def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path, device: str = "cpu") -> dict[str, Any]:
     """Everything about one example; ``work`` holds the synthetic data and gets the trees."""
     src, out = work / "src" / name, work / "out" / name
     for tree in (src, out):
@@ -95,7 +96,9 @@ def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) 
     result["imports"] = _imports(out, set(spec.get("stand_in", [])))
     missing = [module for module in spec.get("needs", []) if importlib.util.find_spec(module) is None]
     result["missing"] = missing
-    result["scripts"] = [] if missing else [_script(script, src, out, work) for script in spec.get("scripts", [])]
+    result["scripts"] = (
+        [] if missing else [_script(script, src, out, work, device) for script in spec.get("scripts", [])]
+    )
     if "factories" in spec:
         made, migrated = work / "models" / name, work / "models-out" / name
         for tree in (made, migrated):
@@ -105,7 +108,7 @@ def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path) 
         migrated.parent.mkdir(exist_ok=True)
         _migrate(made, migrated)
         src, out = made, migrated
-    result["models"] = [] if missing else _models(spec.get("models", []), src, out)
+    result["models"] = [] if missing else _models(spec.get("models", []), src, out, device)
     return result
 
 
@@ -129,10 +132,12 @@ def _imports(out: Path, own: set[str]) -> dict[str, str]:
     return {path.relative_to(out).as_posix(): found.get(str(path), "the process ended") for path in paths}
 
 
-def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path) -> dict[str, Any]:
+def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path, device: str) -> dict[str, Any]:
     argv = [word.replace("{data}", str(work / "data")) for word in script["argv"]]
+    if device != "cpu":
+        argv += ["-d", "0"]  # all of Chainer's examples have this option
     start = time.monotonic()
-    report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900)
+    report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900, device=device)
     print("\n".join(report.lines()), flush=True)
     return {
         "argv": script["argv"],
@@ -159,7 +164,7 @@ def _figures(report: ScriptReport) -> dict[str, Any]:
     }
 
 
-def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[dict[str, Any]]:
+def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path, device: str) -> list[dict[str, Any]]:
     found = []
     for spec in specs:
         start = time.monotonic()
@@ -169,7 +174,9 @@ def _models(specs: Sequence[Mapping[str, Any]], src: Path, out: Path) -> list[di
             spec["target"], spec.get("args", []), spec.get("kwargs", {}), named, spec.get("modes", ["train", "eval"])
         )
         root = Path(spec.get("root", "."))
-        report = verify_models(src / root, out / root, entries=[entry], steps=spec.get("steps", 3), timeout=900)
+        report = verify_models(
+            src / root, out / root, entries=[entry], steps=spec.get("steps", 3), timeout=900, device=device
+        )
         print("\n".join(report.lines()), flush=True)
         found.append(
             {
@@ -242,6 +249,7 @@ def main() -> None:
     parser.add_argument("examples", type=Path)
     parser.add_argument("names", nargs="*", help="default: all of chainer_examples.toml")
     parser.add_argument("--only", choices=("scripts", "models"), help="leave out the other")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--work", type=Path, default=Path("out/chainer-examples"))
     parser.add_argument("--results", type=Path, help="default: results.json in the work folder")
     parser.add_argument("--table", type=Path, help="a Markdown file with the marks between which the table goes")
@@ -255,7 +263,7 @@ def main() -> None:
     for name in args.names or specs:
         print(f"== {name}", flush=True)
         spec = {key: value for key, value in specs[name].items() if key != left_out}
-        made = run_example(name, spec, args.examples, work)
+        made = run_example(name, spec, args.examples, work, args.device)
         if left_out:
             made[left_out] = results.get(name, {}).get(left_out, [])
         results[name] = {**made, "date": datetime.date.today().isoformat()}
