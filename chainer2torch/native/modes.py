@@ -58,6 +58,7 @@ def in_mode_of(module: nn.Module, function: Callable[..., Any]) -> Callable[...,
     """``function(*args, training=module.training)``, for where a function is kept or passed on.
 
     It asks the module whenever it is called, and goes along when the module is copied or pickled.
+    Source: chainer.functions.dropout, which asks chainer.config.train.
     """
     return functools.partial(_in_mode_of, module, function)
 
