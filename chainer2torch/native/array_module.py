@@ -120,7 +120,7 @@ def _drawn(function: Any, *args: Any, device: Any, dtype: Any = None, **options:
 
 
 def _writing(function: Any, *args: Any, device: Any, **options: Any) -> Any:
-    """As with_numpy; where NumPy writes into an array, it writes into a copy on the host, which goes back to the GPU."""
+    """As with_numpy; what NumPy writes into is a copy on the host, which goes back to the GPU."""
     places = [0] if function.__name__ in _WRITING else range(getattr(function, "nin", len(args)), len(args))
     out = options.get("out")
     targets = [args[i] for i in places] if out is None else list(out) if isinstance(out, tuple) else [out]

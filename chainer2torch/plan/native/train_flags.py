@@ -21,6 +21,7 @@ NAME = "training"
 _FLAG = "chainer.config.train"
 _COPYING = frozenset({"copy.copy", "copy.deepcopy"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,31 +50,39 @@ class TrainFlags:
 def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInfo | None:
     """Where the code at a node learns its mode: ``self.training`` of a module, or the function it stands in.
 
-    None: at the top of a file, or in a class. A function that a constructor makes goes along when the module is copied,
-    and would still ask the first one: in a project that copies modules it counts as a function of its own.
+    None: at the top of a file, or in a class.
     """
     inner: FuncInfo | None = None
-    lambdas = False
     child = node
     for ancestor in source.ancestors(node):
         outside = isinstance(child, ast.arguments) or child in getattr(ancestor, "decorator_list", ())
         child = ancestor
         if outside:  # a default, or a decorator: it is made where the function is
             continue
-        lambdas = lambdas or isinstance(ancestor, ast.Lambda)
         if not isinstance(ancestor, _Function):
             continue
         info = analysis.functions.get(ancestor)
         if info is None or info.cls is None:
             inner = inner or info
             continue
-        if (inner or lambdas) and ancestor.name == "__init__" and analysis.once(_copies_modules):
-            return inner
         plain = not info.is_static and not info.is_classmethod and bool(ancestor.args.args)
         if plain and analysis.derives(info.cls, "chainer.Link"):
             return f"{ancestor.args.args[0].arg}.{NAME}"
         return inner or info
     return inner
+
+
+def asks_the_first(analysis: Facts, source: Source, node: ast.AST) -> bool:
+    """Whether a function that a constructor makes asks for the mode, in a project that copies modules.
+
+    It goes along when the module is copied, and still asks the first one.
+    """
+    inner = False
+    for ancestor in source.ancestors(node):
+        if isinstance(ancestor, _Function) and ancestor.name == "__init__":
+            return inner and analysis.once(_copies_modules)
+        inner = inner or isinstance(ancestor, (ast.Lambda, *_FUNCTIONS))
+    return False
 
 
 def _copies_modules(analysis: Facts) -> bool:
@@ -124,6 +133,8 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     around = block_value(analysis, source, node)
     if around is not None:
         return around
+    if place is None and source.enclosing(node, ast.Lambda) is not None:
+        return None
     if place is None or place in flags.constant:
         known = flags.handed or flags.constant or flags.unclear
         return "True" if known and not flags.in_switched(source) else None
