@@ -93,5 +93,5 @@ def test_what_stands_for_cuda_is_no_function_twice():
 
     with torch_host.gpu_on_host():
         assert trace_rules.get_torch_obj_rule_map.__wrapped__()
-        names = {name for name in vars(torch_host)["_HOST"]}
+        names = set(vars(torch_host)["_HOST"])
         assert len({id(getattr(torch.cuda, name)) for name in names}) == len(names)
