@@ -88,7 +88,7 @@ def test_what_programs_ask_of_cuda_is_on_the_host():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_what_stands_for_cuda_is_no_function_twice():
-    """Torch's compiler keeps a rule for each function, and whatever loads it (pytorch-pfn-extras) stopped at one with two."""
+    """Torch's compiler, which pytorch-pfn-extras loads, keeps a rule for each function, and stopped at one with two."""
     from torch._dynamo import trace_rules
 
     with torch_host.gpu_on_host():
