@@ -18,6 +18,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.models.array_operators import repeats
 from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.analysis.models.xp_modules import XP
@@ -88,7 +89,8 @@ def run(context: Context) -> Decisions:
             as_sequences(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp):
-            _arithmetic(context, decisions, node)
+            if not repeats(node.op, *map(context.analysis.kind, (node.left, node.right))):  # `[0] * lengths[i]`
+                _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             _comparison(context, decisions, node)
         elif isinstance(node, ast.Attribute):
