@@ -22,6 +22,8 @@ from chainer2torch.analysis.kinds import (
     Scalar,
     Stream,
     Tensor,
+    Tup,
+    options,
 )
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.libraries import STAND_IN, adapted
@@ -177,8 +179,12 @@ class LibraryCalls(Interpreter):
         if args and name.endswith(STAND_IN) and isinstance(args[0], Const):  # a guard of an earlier run
             return Ref(self.rules.canonical(str(args[0].value)))
         row = self.rules.rows.get(name)
-        if name in MODULE_OF:  # of all items of `*inputs`
-            args = [element_of(k) if isinstance(a, ast.Starred) else k for a, k in zip(node.args, args)]
+        if name in MODULE_OF:  # of all items of `*inputs`, and of `inputs`, which the program meant
+            many = (Tup, Lst)
+            args = [
+                element_of(k) if isinstance(a, ast.Starred) or all(isinstance(o, many) for o in options(k)) else k
+                for a, k in zip(node.args, args)
+            ]
         if name.startswith(("chainer", "cupy")) and name.rsplit(".", 1)[-1][:1].isupper():
             if row is not None and row.returns != "unknown":
                 return self.row_result(row, args, keywords, None)

@@ -44,7 +44,7 @@ def _on_device(y: Any, device: Any) -> Any:
 
 
 _TYPES = (np.generic, np.dtype, np.finfo, np.iinfo)
-_WRITING = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_WRITING = ("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
 class ArrayModule:
@@ -71,10 +71,10 @@ class ArrayModule:
         call = functools.partial(with_numpy, found, device=self.device)
         if self.part == "random" and name != "randint":  # where: drawn_as
             call = functools.partial(_drawn, found, device=self.device)
-        if self.device.type != "cpu":  # where: written_by_modules
-            return functools.partial(_refusing, call, found)
+        if self.device.type != "cpu" and not self.part:  # where: written_by_modules
+            call = functools.partial(_writing, found, device=self.device)
         if isinstance(found, np.ufunc):  # where: .at, .reduce
-            call.at = functools.partial(with_numpy, found.at, device=self.device)  # type: ignore[attr-defined]
+            call.at = functools.partial(_writing, found.at, device=self.device)  # type: ignore[attr-defined]
             call.reduce = functools.partial(with_numpy, found.reduce, device=self.device)  # type: ignore[attr-defined]
         return call
 
@@ -119,11 +119,22 @@ def _drawn(function: Any, *args: Any, device: Any, dtype: Any = None, **options:
     return _on_device(y if dtype is None else np.asarray(y, _on_host(dtype)), device)
 
 
-def _refusing(call: Any, function: Any, *args: Any, **options: Any) -> Any:
-    """NumPy cannot write into an array on a GPU."""
-    if "out" in options or function.__name__ in _WRITING or len(args) > getattr(function, "nin", len(args)):
-        raise NotImplementedError(f"numpy.{function.__name__} into an array on a GPU: write it with torch")
-    return call(*args, **options)
+def _writing(function: Any, *args: Any, device: Any, **options: Any) -> Any:
+    """As with_numpy; what NumPy writes into is a copy on the host, which goes back to the GPU."""
+    places = [0] if function.__name__ in _WRITING else range(getattr(function, "nin", len(args)), len(args))
+    out = options.get("out")
+    targets = [args[i] for i in places] if out is None else list(out) if isinstance(out, tuple) else [out]
+    if not any(isinstance(target, Tensor) for target in targets):
+        return with_numpy(function, *args, device=device, **options)
+    hosts, named = list(_on_host(args)), {key: _on_host(value) for key, value in options.items()}
+    function(*hosts, **named)
+    written = [hosts[i] for i in places] if out is None else named["out"] if isinstance(out, tuple) else [named["out"]]
+    for target, values in zip(targets, written):
+        if isinstance(target, Tensor):
+            target.detach().copy_(torch.from_numpy(values))
+    if function.__name__ in _WRITING:
+        return None
+    return targets[0] if len(targets) == 1 else tuple(targets)
 
 
 def array_module(*args: Any) -> Any:

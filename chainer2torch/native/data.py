@@ -77,6 +77,7 @@ class TupleDataset(StackDataset[Any]):
     """A StackDataset whose slices are lists of examples. Source: chainer.datasets.TupleDataset."""
 
     _datasets = property(lambda self: self.datasets)  # where: ._datasets
+    __getitems__ = None  # type: ignore[assignment]  # else a DataLoader would go around a subclass's __getitem__
 
     def __getitem__(self, index: Any) -> Any:
         columns = super().__getitem__(index)  # type: ignore[no-untyped-call]

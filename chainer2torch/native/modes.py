@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -52,6 +52,19 @@ def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
         hook.remove()
         for module, training in before.items():
             module.training = training
+
+
+def in_mode_of(module: nn.Module, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function(*args, training=module.training)``, for where a function is kept or passed on.
+
+    It asks the module whenever it is called, and goes along when the module is copied or pickled.
+    Source: chainer.functions.dropout, which asks chainer.config.train.
+    """
+    return functools.partial(_in_mode_of, module, function)
+
+
+def _in_mode_of(module: nn.Module, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, training=module.training, **kwargs)
 
 
 def evaluate_from_here(*models: nn.Module) -> None:

@@ -36,6 +36,7 @@ from chainer2torch.plan.passes import (
     differentiated,
     element_keys,
     fold,
+    first_setups,
     held_gradients,
     kept_gradients,
     link_members,
@@ -131,6 +132,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("names_of_links", names_of_links.run),
     _pass("device_texts", device_texts.run),
     _pass("link_members", link_members.run),
+    _pass("first_setups", first_setups.run),
     _pass("model_copies", model_copies.run),
     _pass(
         "array_crossings",

@@ -395,6 +395,9 @@ def test_parameters_inside_of_a_method_are_no_modules_around_its_caller(forward:
 import functools
 
 
+VALUES = """
+import functools
+
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
@@ -454,3 +457,65 @@ def test_a_switch_in_a_function_names_no_model_that_is_made_later() -> None:
         "a(np.ones((2, 3), 'f'))\nb(np.ones((2, 3), 'f'))\n"
     ).code
     assert "set_train(mode, a)" in code, code
+
+
+            self.l = L.EmbedID(3, 4)
+        self.steps = [self.l, F.relu, F.dropout]
+        self.also = {option}
+        self.noise = lambda h: F.dropout(h, 0.4)
+
+    def forward(self, x):
+        for step in self.steps:
+            x = step(x)
+        return apply([F.dropout, self.also, self.noise], x)
+
+def apply(functions, x):
+    for function in functions:
+        x = function(x)
+    return x
+"""
+
+
+@pytest.mark.parametrize("option", ["F.dropout", "functools.partial(F.dropout, ratio=0.3)"])
+@pytest.mark.parametrize("copied", [False, True])
+def test_eval_silences_functions_that_are_passed_on(
+    option: str, copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import copy
+
+    net = loaded(native(VALUES.replace("{option}", option)), tmp_path, monkeypatch).Net()
+    if copied:  # what is kept in lists goes along, and asks the copy
+        first, net = net, copy.deepcopy(net)
+        net.noise = first.noise = torch.relu
+    x = torch.ones(5, 40, dtype=torch.int64)
+    assert (net(x)[..., (net.l.weight[1] > 0)] == 0).any(), "it drops in train mode"
+    net.eval()
+    assert torch.equal(net(x), torch.relu(net.l(x)))
+
+
+def test_where_a_lambda_still_asks_the_copied_module_that_is_said() -> None:
+    result = native("import copy\n" + VALUES.replace("{option}", "copy.deepcopy(F.dropout)"))
+    assert any(s.state == "review" and "still asks the first one" in s.message for s in result.sites)
+
+
+OUTSIDE = [
+    "def f(x, g=F.dropout):\n    return g(x)\n",
+    "class A(chainer.Chain):\n    act = F.dropout\n",
+    "ALL = {'drop': F.dropout, 'relu': F.relu}\n",
+    "drop = lambda x: F.dropout(x, 0.2)\n",
+    "def choose():\n    return F.dropout\n",
+    "class A(chainer.Chain):\n    def forward(self, x, g=F.dropout):\n        return g(x)\n",
+    "def f(x, g=F.rrelu):\n    return g(x)\n",
+    "class A(chainer.Chain):\n    def forward(self, x, g=F.dropout):\n        return x if g is F.dropout else g(x)\n",
+]
+
+
+@pytest.mark.parametrize("body", OUTSIDE)
+def test_where_no_module_is_known_eval_does_not_reach_it_and_that_is_said(body: str) -> None:
+    result = native(body)
+    assert any(s.state == "review" and "does not reach this" in s.message for s in result.sites)
+    assert "TODO" in result.code
+
+
+def test_a_function_that_only_hands_values_on_takes_no_flag() -> None:
+    assert "def apply(functions, x):" in lines(VALUES.replace("{option}", "F.relu"))

@@ -5,6 +5,10 @@ def noisy(x):
     return F.dropout(x, ratio=0.4)
 
 
+def applied(function, x):
+    return function(x)
+
+
 def on_host(x, gpu=-1):
     return chainer.cuda.to_cpu(x) if gpu >= 0 else x
 

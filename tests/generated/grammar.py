@@ -218,9 +218,18 @@ class Program:
                     "try:\n            with chainer.using_config('train', False):\n"
                     "                h = stopped(F.dropout(h, 0.5))\n"
                     "        except ValueError:\n            h = F.dropout(h, 0.0 if chainer.config.train else 0.9)",
+                    "with chainer.using_config('train', False):\n            for f in (F.tanh, F.dropout):\n"
+                    "                h = f(h)",
+                    "with chainer.using_config('train', False):\n            for f in self.kept:\n"
+                    "                h = f(h)",
+                    "with chainer.using_config('train', False):\n            h = self.noise(h)",
+                    "with chainer.using_config('train', False):\n"
+                    "            h = applied({'drop': F.dropout}['drop'], h)",
                 ]
             )
         )
+        used = ("self.kept = [F.relu, F.dropout]", "self.noise = lambda v: F.dropout(v, 0.5)")
+        self.tied += [line for line in used if line.split(" ")[0] in self.lines[-1] and line not in self.tied]
 
     def gate(self) -> None:
         size = self.value.sizes[0]

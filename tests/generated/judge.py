@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import re
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import torch
 
 from chainer2torch.verify.worker import chainer_patches
 
@@ -52,12 +54,14 @@ def judge(text: str) -> tuple[str, str, str]:
 
 def _judge(text: str) -> tuple[str, str, str]:
     weights: list[io.BytesIO] = []
+    given: dict[str, Any] = {}
     np.random.seed(0)
     try:
         theirs: dict[str, Any] = {"__name__": "original"}
         exec(compile(text, "<original>", "exec"), theirs)
         warm = _trained(theirs, lambda model: None)[1]
-        expected, model = _trained(theirs, lambda model: weights.append(_begun(model, warm)))
+        with _FirstInput(given):
+            expected, model = _trained(theirs, lambda model: weights.append(_begun(model, warm)))
     except Exception as error:
         return REFUSED, f"{type(error).__name__}: {error}", text
     if not np.isfinite(expected).all() or np.abs(expected).max(initial=0) > 1e4:
@@ -76,7 +80,7 @@ def _judge(text: str) -> tuple[str, str, str]:
         with mock.patch.dict(sys.modules, chainer_compat=helpers):
             ours: dict[str, Any] = {"__name__": "migrated"}
             exec(compile(result.code, "<migrated>", "exec"), ours)
-            found, module = _trained(ours, lambda module: load_npz(weights[0], module))
+            found, module = _trained(ours, lambda module: (load_npz(weights[0], module), _watched(module, given)))
     except Exception as error:
         if any(site.state == "review" for site in result.sites):
             return LEFT, f"{type(error).__name__}: {error}", both
@@ -84,12 +88,14 @@ def _judge(text: str) -> tuple[str, str, str]:
     have = dict(module.state_dict())
     fresh = ours["Net"]()
     load_npz(_saved(model), fresh)
+    silent = _in_test_mode(model, fresh, given.get("theirs"), given.get("ours"))
     pairs = [("what it says", found, expected)]
     pairs += [
         (name, have[name].numpy(), want.numpy())
         for name, want in fresh.state_dict().items()
         if want.is_floating_point()
     ]
+    pairs += [("test mode", silent[1], silent[0])] if silent is not None else []
     wrong = [(name, far) for name, got, want in pairs if (far := _distance(got, want)) > 1]
     if wrong:
         if max(far for _, far in wrong) < _RATIO * _own_distance(text, weights[0], expected, model):
@@ -101,6 +107,34 @@ def _judge(text: str) -> tuple[str, str, str]:
         marked = any(site.state == "review" for site in result.sites)
         return MARKED if marked else DIFFERENT, f"{wrong}; {found} instead of {expected}", both
     return SAME, "", both
+
+
+class _FirstInput(chainer.LinkHook):  # type: ignore[misc]
+    """Keeps the first input of a program's own model."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+
+    def forward_preprocess(self, args: Any) -> None:
+        """Before a call of any link."""
+        if type(args.link).__name__ == "Net":
+            self.given.setdefault("theirs", copy.deepcopy(args.args))
+
+
+def _watched(module: Any, given: dict[str, Any]) -> None:
+    module.register_forward_pre_hook(lambda _, args: given.setdefault("ours", copy.deepcopy(args)) and None)
+
+
+def _in_test_mode(model: Any, module: Any, theirs: Any, ours: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """What both models give for the first input in test mode, PyTorch's after ``eval()``; None: nothing was kept."""
+    if theirs is None or ours is None:
+        return None
+    with chainer.using_config("train", False), chainer.no_backprop_mode():
+        expected = model(*theirs)
+    module.eval()
+    with torch.no_grad():
+        found = module(*ours)
+    return chainer.cuda.to_cpu(expected.array).astype("d"), np.asarray(found.detach(), dtype="d")
 
 
 def _distance(found: np.ndarray, expected: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from chainer2torch.compat.functions import normalization
 from chainer2torch.compat.links import n_step_links, normalization_links
 from chainer2torch.compat.optimizers import adam
 from chainer2torch.engine import migrate_source
-from chainer2torch.native import layers, n_step
+from chainer2torch.native import array_module, layers, n_step
 from chainer2torch.verify.worker import compat_module
 from chainer2torch.verify.judge import pairs
 from chainer2torch.verify.models.verify_models import verify_models
@@ -152,6 +152,19 @@ def test_xp_on_the_gpu(compat, cuda, name):
 
 
 # What only a GPU showed once
+
+
+WRITES = ["xp.exp(x, out=x)", "xp.add(x, 2 * x, x)", "xp.sum(y, 0, out=x)", "xp.copyto(x, y[1], where=x > 1)"]
+
+
+@pytest.mark.parametrize("use", WRITES)
+def test_an_array_module_writes_into_an_array_on_the_gpu(use):
+    x, y = np.arange(3, dtype="f"), np.arange(9, dtype="f").reshape(3, 3) / 5
+    mine, other = torch.from_numpy(x.copy()).cuda(), torch.from_numpy(y.copy()).cuda()
+    eval(use, {"xp": np, "x": x, "y": y})
+    result = eval(use, {"xp": array_module.array_module(mine), "x": mine, "y": other})
+    assert result is None or result is mine
+    np.testing.assert_allclose(mine.cpu(), x, rtol=1e-6)
 
 
 def test_a_copy_to_the_host_waits(compat):

@@ -300,3 +300,21 @@ def test_examples_that_are_tensors_are_filled_too():
 def test_padding_stays_where_a_converter_may_get_it(text, padded):
     helper = compat_file.build(["concat_examples"], style="native", said=words(text))
     assert ("_filled" in helper) is padded and ("padding=None" in helper) is padded
+
+
+@pytest.mark.parametrize("around", [lambda dataset: dataset, lambda dataset: data.split_dataset(dataset, 3)[0]])
+def test_a_loader_asks_the_class_that_derives_from_a_tuple_dataset(around):
+    """StackDataset gives a DataLoader whole batches of its columns: what a subclass does to an example was left out."""
+
+    def scaled(base):
+        class Scaled(base):
+            def __getitem__(self, index):
+                x, t = super().__getitem__(index)
+                return 10 * x, t
+
+        return Scaled(np.arange(4, dtype="f"), np.arange(4))
+
+    x, t = next(iter(DataLoader(around(scaled(data.TupleDataset)), 3)))
+    theirs = scaled(datasets.TupleDataset)
+    expected = chainer.dataset.concat_examples([theirs[i] for i in range(3)])
+    assert x.tolist() == list(expected[0]) == [0, 10, 20] and t.tolist() == list(expected[1])

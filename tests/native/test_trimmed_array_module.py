@@ -66,9 +66,41 @@ def test_an_attribute_of_the_name_is_no_keyword():
     assert '"out"' not in cut("xp.tanh(model.out(x))")
 
 
-@pytest.mark.parametrize("use", ["xp.exp(x, out=x)", "xp.exp(x, x)", "xp.add(x, x, x)", "xp.copyto(x, x)"])
-def test_a_function_that_writes_raises_where_numpy_has_only_a_copy(use):
+WRITES = [
+    "xp.exp(x, out=x)",
+    "xp.exp(x, x)",
+    "xp.add(x, 2 * x, x)",
+    "xp.add(x, y[0], out=(x,))",
+    "xp.sum(y, 0, out=x)",
+    "xp.modf(y[0], x, y[1])",
+    "xp.copyto(x, y[0])",
+    "xp.copyto(x, y[1], where=x > 0)",
+    "xp.fill_diagonal(y, 7)",
+    "xp.add.at(x, [0, 0, 2], y[0])",
+]
+
+
+@pytest.mark.parametrize("use", WRITES)
+def test_a_function_writes_into_an_array_on_a_gpu(use, monkeypatch):
+    """On a GPU NumPy has a copy of the array; here the module believes that it is on one, and copies, too."""
     module = types.ModuleType("chainer_compat")
     exec(compile(cut(use), "<helpers>", "exec"), module.__dict__)
-    with pytest.raises(NotImplementedError, match="write it with torch"):
-        eval(use, {"xp": module.ArrayModule("meta"), "x": torch.ones(3)})
+    on_host = module._on_host
+
+    def copied(x):
+        if isinstance(x, (list, tuple)):
+            return type(x)(map(copied, x))
+        return on_host(x).copy() if isinstance(x, torch.Tensor) else on_host(x)
+
+    monkeypatch.setattr(module, "_on_host", copied)
+    monkeypatch.setattr(module, "_on_device", lambda y, device: torch.as_tensor(y))
+    x, y = np.arange(3, dtype="f") / 3, np.arange(9, dtype="f").reshape(3, 3) / 5
+    mine, other = torch.from_numpy(x.copy()), torch.from_numpy(y.copy())
+    theirs = eval(use, {"xp": np, "x": x, "y": y})
+    ours = eval(use, {"xp": module.ArrayModule("meta"), "x": mine, "y": other})
+    np.testing.assert_allclose(mine, x, rtol=1e-6)
+    np.testing.assert_allclose(other, y, rtol=1e-6)
+    if isinstance(theirs, np.ndarray):
+        assert ours is mine or ours is other
+    else:
+        assert isinstance(ours, tuple) and ours[0] is mine if isinstance(theirs, tuple) else ours is None

@@ -38,6 +38,17 @@ def test_a_variable_of_the_scripts_is_made_in_float64(monkeypatch):
     assert chainer.Parameter(single).dtype == np.float32  # the first values of weights are another matter
 
 
+def test_an_initializer_of_float32_fills_in_float64(monkeypatch):
+    """One layer stayed in float32 in Chainer's float64 pass alone: a difference of meaning, it said."""
+    base = chainer.initializer.Initializer
+    monkeypatch.setattr(base, "__init__", base.__init__)
+    chainer_double._initializers_in_float64()
+    initializers = chainer.initializers
+    made = [initializers.Zero(dtype=np.float32), initializers.HeNormal(dtype="f"), initializers.Uniform(1, np.float16)]
+    filled = [initializers.generate_array(one, (2, 3), np) for one in (*made, initializers.One())]
+    assert [array.dtype for array in filled] == [np.float64, np.float64, np.float16, np.float32]
+
+
 def test_a_tensor_of_the_scripts_arrays_is_made_in_float64():
     """With a dtype of the script's, too, as its Variables are; what is a tensor already stays as it is."""
     code = (

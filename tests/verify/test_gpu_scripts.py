@@ -84,3 +84,14 @@ def test_what_programs_ask_of_cuda_is_on_the_host():
             made = torch.zeros(2, device=torch.device("cuda", 1)).to(torch.device("cuda:1")).cuda(0)
         assert made.device == torch.device("cpu") and torch.cuda.current_device() == 0
     assert torch.cuda.device is own and torch.device("cuda", 1).index == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_what_stands_for_cuda_is_no_function_twice():
+    """Torch's compiler, which pytorch-pfn-extras loads, keeps a rule for each function, and stopped at one with two."""
+    from torch._dynamo import trace_rules
+
+    with torch_host.gpu_on_host():
+        assert trace_rules.get_torch_obj_rule_map.__wrapped__()
+        names = set(vars(torch_host)["_HOST"])
+        assert len({id(getattr(torch.cuda, name)) for name in names}) == len(names)

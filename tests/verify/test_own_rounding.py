@@ -120,3 +120,47 @@ def test_where_each_layer_is_equal_by_itself_only_rounding_is_left(double, said,
     own_rounding.by_layers(single, other, said)
     assert (single.status == PASSED and single.rounded and not single.reasons) is passes
     assert bool(single.notes) is passes
+
+
+def _judged_double(differing, own, far=0.1, failures=None):
+    outcome = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), FAILED, ["differs"])
+    outcome.differing = dict.fromkeys(differing, "differs")
+    outcome.failures = len(differing) if failures is None else failures
+    names = ["out", "grad/x", "pgrad/zero", "step/1/out", "step/2/out"]
+    expected = {name: np.float64([1.0, 0.5]) for name in names}
+    expected["pgrad/zero"] = np.float64([1e-9, 3e-10])
+    actual = {name: values + far * values for name, values in expected.items()}
+    nudged = {name: values + own * values for name, values in expected.items()}
+    asked = []
+
+    def again(ids):
+        asked.extend(ids)
+        return {"m-train@float64": nudged}
+
+    own_rounding.explain_doubles([outcome], lambda name: expected, lambda name: actual, again)
+    return outcome, asked
+
+
+@pytest.mark.parametrize(
+    ("differing", "own", "far", "status"),
+    [
+        (["grad/x"], 1e-8, 1e-7, PASSED),  # no other formula is so near
+        (["grad/x"], 0.02, 0.1, UNVERIFIED),
+        (["grad/x"], 1e-9, 1e-7, FAILED),  # Chainer repeats it
+        (["grad/x"], 0.0, 1e-7, FAILED),
+        (["pgrad/zero"], 0.5, 0.9, PASSED),  # a sum that cancels
+        (["step/2/out"], 0.02, 0.1, PASSED),  # the step before it is equal
+        (["step/1/out"], 0.02, 0.1, UNVERIFIED),
+        (["step/1/out", "step/2/out"], 0.02, 0.1, UNVERIFIED),
+        (["out"], 0.02, 0.1, FAILED),
+        (["out", "grad/x"], 1e-8, 1e-7, FAILED),
+    ],
+)
+def test_float64_is_asked_whether_chainer_repeats_it(differing, own, far, status):
+    outcome, asked = _judged_double(differing, own, far)
+    assert outcome.status == status and outcome.rounded == (status == PASSED)
+    assert bool(asked) == ("out" not in differing), "Chainer runs again only where that could decide"
+
+
+def test_float64_that_differs_by_more_than_values_is_not_asked():
+    assert _judged_double(["grad/x"], 1e-8, 1e-7, failures=2)[1] == []

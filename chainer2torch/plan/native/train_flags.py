@@ -19,7 +19,9 @@ from chainer2torch.analysis.source import Source
 
 NAME = "training"
 _FLAG = "chainer.config.train"
+_COPYING = frozenset({"copy.copy", "copy.deepcopy"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +31,8 @@ class TrainFlags:
     ``handed`` take an argument ``training``. ``constant`` never run in another mode than train mode. ``unclear`` have
     uses that cannot hand them the flag, with the reason. In ``switched`` files, and in those that meet them, the mode
     is set for good, and code that belongs to no module asks for it: whoever is called later has another one. Where only
-    modules ask, files that set it to the same mode everywhere are ``settled``.
+    modules ask, files that set it to the same mode everywhere are ``settled``. In ``unreached`` files something asks
+    that has no module and takes no argument: a function passed as a value, or a lambda.
     """
 
     handed: frozenset[FuncInfo] = frozenset()
@@ -37,6 +40,7 @@ class TrainFlags:
     unclear: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
     switched: frozenset[ModuleInfo] = frozenset()
     settled: frozenset[ModuleInfo] = frozenset()
+    unreached: frozenset[ModuleInfo] = frozenset()
 
     def in_switched(self, source: Source) -> bool:
         """Whether a file is among those in which the mode is set for good."""
@@ -46,26 +50,52 @@ class TrainFlags:
 def module_flag(analysis: Facts, source: Source, node: ast.AST) -> str | FuncInfo | None:
     """Where the code at a node learns its mode: ``self.training`` of a module, or the function it stands in.
 
-    None: at the top of a file, or in a class. A function that a constructor makes goes along when the module is copied,
-    and would still ask the first one: it counts as a function of its own.
+    None: at the top of a file, or in a class.
     """
     inner: FuncInfo | None = None
-    lambdas = False
+    child = node
     for ancestor in source.ancestors(node):
-        lambdas = lambdas or isinstance(ancestor, ast.Lambda)
+        outside = isinstance(child, ast.arguments) or child in getattr(ancestor, "decorator_list", ())
+        child = ancestor
+        if outside:  # a default, or a decorator: it is made where the function is
+            continue
         if not isinstance(ancestor, _Function):
             continue
         info = analysis.functions.get(ancestor)
         if info is None or info.cls is None:
             inner = inner or info
             continue
-        if (inner or lambdas) and ancestor.name == "__init__":
-            return inner
         plain = not info.is_static and not info.is_classmethod and bool(ancestor.args.args)
         if plain and analysis.derives(info.cls, "chainer.Link"):
             return f"{ancestor.args.args[0].arg}.{NAME}"
         return inner or info
     return inner
+
+
+def asks_the_first(analysis: Facts, source: Source, node: ast.AST) -> bool:
+    """Whether a function that a constructor makes asks for the mode, in a project that copies modules.
+
+    It goes along when the module is copied, and still asks the first one.
+    """
+    inner = False
+    for ancestor in source.ancestors(node):
+        if isinstance(ancestor, _Function) and ancestor.name == "__init__":
+            return inner and analysis.once(_copies_modules)
+        inner = inner or isinstance(ancestor, (ast.Lambda, *_FUNCTIONS))
+    return False
+
+
+def _copies_modules(analysis: Facts) -> bool:
+    """Whether something in the project copies objects that may be modules."""
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            kinds = options(analysis.kind(node))
+            if any(isinstance(kind, Ref) and kind.name in _COPYING for kind in kinds):
+                return True
+            if isinstance(node, ast.Attribute) and node.attr in ("copy", "repeat"):
+                if any(map(analysis.is_link, options(analysis.kind(node.value)))):
+                    return True
+    return False
 
 
 def train_flags(analysis: Facts) -> TrainFlags:
@@ -90,7 +120,8 @@ def train_flags(analysis: Facts) -> TrainFlags:
         if reason:
             unclear[info] = reason
     handed = frozenset(needing - unclear.keys())
-    return TrainFlags(handed, frozenset(asking - needing), unclear, switched, frozenset(settled))
+    unreached = frozenset(calls.unreached - switched)
+    return TrainFlags(handed, frozenset(asking - needing), unclear, switched, frozenset(settled), unreached)
 
 
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
@@ -102,6 +133,8 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     around = block_value(analysis, source, node)
     if around is not None:
         return around
+    if place is None and source.enclosing(node, ast.Lambda) is not None:
+        return None
     if place is None or place in flags.constant:
         known = flags.handed or flags.constant or flags.unclear
         return "True" if known and not flags.in_switched(source) else None
@@ -139,6 +172,34 @@ def asks(analysis: Facts, name: str) -> bool:
     return row is not None and any("TRAINING" in template for template in row.templates)
 
 
+def _is_variable(analysis: Facts, source: Source, node: ast.expr) -> bool:
+    """Whether a name of the program holds a function, rather than spelling it."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return not isinstance(node, ast.Name) or node.id in analysis.once_a_file(_assigned, source)
+
+
+def _assigned(source: Source) -> frozenset[str]:
+    """The names that a file assigns, or takes as parameters, and does not import."""
+    stored = {n.id for n in source.of(ast.Name) if isinstance(n.ctx, ast.Store)}
+    stored |= {n.arg for n in source.of(ast.arg)}
+    return frozenset(stored - {a.asname or a.name.partition(".")[0] for a in source.of(ast.alias)})
+
+
+def is_value(analysis: Facts, source: Source, node: ast.AST) -> bool:
+    """Whether a function that asks for the mode is not called where it is named, but passed on."""
+    parent = source.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    return not called and all(k != Ref(_FLAG) for k in options(analysis.kind(node)))
+
+
+def is_unreached(analysis: Facts, source: Source, node: ast.AST, place: str | FuncInfo | None) -> bool:
+    """Whether neither a module nor an argument can tell the mode to what asks for it; ``place`` is its module_flag."""
+    if isinstance(place, str):
+        return False
+    return is_value(analysis, source, node) or place is None and source.enclosing(node, ast.Lambda) is not None
+
+
 def _switching(analysis: Facts) -> Iterator[tuple[ModuleInfo, list[bool | None]]]:
     """The files that set the flag for good, with the modes that they set; None: an expression."""
     for module in analysis.project.modules.values():
@@ -165,6 +226,7 @@ class _Calls:
         # uses of each function: the module, the node that names it, and the call (None: it is not called there)
         self.uses: dict[FuncInfo, list[tuple[ModuleInfo, ast.expr, ast.Call | None]]] = {}
         self.asking_outside: set[ModuleInfo] = set()  # the files that ask outside of a function
+        self.unreached: set[ModuleInfo] = set()  # the files in which nothing can tell it to what asks
         self.mixed: set[FuncInfo] = set()  # named where something else may be meant, too
         for module in analysis.project.modules.values():
             for node in module.source.of(ast.Name, ast.Attribute):
@@ -185,11 +247,15 @@ class _Calls:
                 self.mixed.add(info)
         if not isinstance(node.ctx, ast.Load):
             return  # the mode is set there
+        if _is_variable(self.analysis, module.source, node):
+            return  # what it holds was named elsewhere
         if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
             place = module_flag(self.analysis, module.source, node)
             if isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
                 return
-            if place is None:
+            if is_unreached(self.analysis, module.source, node, place):
+                self.unreached.add(module)
+            elif place is None:
                 self.asking_outside.add(module)
             else:
                 self._asking.add(place)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from collections.abc import Mapping
 
-from chainer2torch.analysis.kinds import Tensor
+from chainer2torch.analysis.kinds import HostArray, Tensor, options
 from chainer2torch.plan.array_guards import widths
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
 from chainer2torch.plan.match import UNDECIDED, Question, constant, constants_of, dtype_named, is_torch_dtype, renames
 from chainer2torch.plan.parts import starred
+from chainer2torch.plan.parts.host_arrays import runs_backwards
 from chainer2torch.plan.questions.choice import Choice, choose_case, keeps_spelling, lost_arguments
 from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.device_specs import with_devices
@@ -24,6 +26,11 @@ from chainer2torch.plan.questions.xp_uses import module_in
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
+# What makes a tensor of an argument.
+_MADE_OF = re.compile(
+    r"((?:torch\.(?:as_tensor|from_numpy|tensor)|native\.as_tensor)\(|native\.to_device\([\w.]+(?:\([^()]*\))?, )"
+    r"(\w+)(?=[,)])"
+)
 _TORCH_WORDS = frozenset({"create_graph", "dim", "keepdim", "retain_graph"})
 
 
@@ -129,6 +136,7 @@ def replacement(context: Context, call: ast.Call, question: Question, template: 
     if question.on_device and (receiver := given.get("self")) is not None:
         operands["self"] = context.operand(module_in(receiver))
     template = with_devices(context, _with_widths(_with_dtypes(template, question), question), given)
+    template = _with_copies(context, template, given)
     constants = {}
     for text in constants_of(template):
         value = constant(text, question)
@@ -156,6 +164,18 @@ def _with_dtypes(template: str, question: Question) -> str:
         new = name if is_torch_dtype(name, question) else f"torch.{dtype_named(name, question)}"
         template = template.replace(text, new)
     return template
+
+
+def _with_copies(context: Context, template: str, given: Mapping[str, ast.expr]) -> str:
+    """A template that copies an array of the host that runs backwards: PyTorch makes a tensor of none."""
+    backwards = {
+        name
+        for _, name in _MADE_OF.findall(template)
+        if name in given
+        and all(isinstance(k, HostArray) for k in options(context.kind(given[name])))
+        and runs_backwards(context, given[name])
+    }
+    return _MADE_OF.sub(lambda found: found[0] + ".copy()" * (found[2] in backwards), template)
 
 
 def _with_widths(template: str, question: Question) -> str:

@@ -10,6 +10,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 
+_OF_NO_TENSOR = frozenset({"builtins.object", "builtins.str", "builtins.bytes", "numpy.object_", "numpy.str_"})
+
 
 def compare_dtypes(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
     """``x.dtype == np.float32``: both sides become dtypes of torch, which never equal those of NumPy."""
@@ -25,13 +27,18 @@ def _as_torch_dtype(context: Context, decisions: Decisions, node: ast.expr, kind
     dtype = dtype_of(kind)
     if dtype is not None:
         decisions.replace(node, f"torch.{dtype}", {})
-    elif not isinstance(node, ast.Constant) and not _is_torch_already(kind):
+    elif not isinstance(node, ast.Constant) and not _is_torch_already(kind) and not _is_of_no_tensor(kind):
         wrap(context, decisions, node, "compat.torch_dtype(value)")
 
 
 def _is_torch_already(kind: Kind) -> bool:
     """Whether this is ``torch.float16``: the file is half migrated, by hand or by an earlier run."""
     return isinstance(kind, Ref) and kind.name.rpartition(".")[0] == "torch"
+
+
+def _is_of_no_tensor(kind: Kind) -> bool:
+    """Whether no tensor has this dtype: ``x.dtype != object`` says that of itself."""
+    return isinstance(kind, Ref) and kind.name in _OF_NO_TENSOR
 
 
 __all__ = ["compare_dtypes"]

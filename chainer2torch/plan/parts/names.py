@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.mode_values import emit_in_mode
 from chainer2torch.plan.questions.reading import differs_as_value
 from chainer2torch.rules.table import Row
 
@@ -23,6 +24,8 @@ def emit_value(context: Context, decisions: Decisions, node: ast.expr, row: Row)
         return
     if row.type_only and _called_through(context, node):
         _function(context, decisions, node, row)
+        return
+    if emit_in_mode(context, decisions, node, row):
         return
     emit_name(context, decisions, node, node, row)
 

@@ -225,7 +225,7 @@ def _reached_by_eval(context: Context) -> bool:
         return False
     together = context.analysis.once(components)[context.module]
     flags = context.analysis.once(train_flags)
-    asking = {info.module for info in flags.unclear}
+    asking = {info.module for info in flags.unclear} | flags.unreached
     return not together & (flags.switched | asking | context.analysis.once(keeping_unregistered))
 
 

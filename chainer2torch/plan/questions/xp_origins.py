@@ -79,9 +79,10 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
         return None
     first = node.args[0]
     told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
-    if isinstance(first, ast.Starred):
-        items = [k for s in options(context.kind(first.value)) for k in options(element_of(s))]
-        return Origin(node, "x[0].device", first.value, told) if all(isinstance(k, Tensor) for k in items) else None
+    if isinstance(first, ast.Starred) or _is_sequence(context, first):
+        of = first.value if isinstance(first, ast.Starred) else first
+        items = [k for s in options(context.kind(of)) for k in options(element_of(s))]
+        return Origin(node, "x[0].device", of, told) if all(isinstance(k, Tensor) for k in items) else None
     if context.kind(node) == EITHER:
         return Origin(node, "x.device", first, told) if _are_of_models(context, node.args) else None
     first = next((a for a in node.args if _lies_on_device(context, a)), first)
@@ -117,9 +118,15 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
     if context.kind(node) not in (XP, EITHER):
         return None
     first = node.args[0]
-    if isinstance(first, ast.Starred):
-        return Origin(node, "native.device_of(x[0])", first.value, ((node.func, str(symbol)),))
+    if isinstance(first, ast.Starred) or _is_sequence(context, first):
+        of = first.value if isinstance(first, ast.Starred) else first
+        return Origin(node, "native.device_of(x[0])", of, ((node.func, str(symbol)),))
     return Origin(node, "native.device_of(x)", first, ((node.func, str(symbol)),))
+
+
+def _is_sequence(context: Context, node: ast.expr) -> bool:
+    """Whether a function is handed all of its inputs at once: Chainer takes that for NumPy's, whatever they are."""
+    return all(isinstance(k, (Lst, Tup)) for k in options(context.kind(node)))
 
 
 def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:

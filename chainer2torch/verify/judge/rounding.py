@@ -14,7 +14,7 @@ _TINY = 1e-30
 _DTYPES = re.compile(
     r"the same dtype|mixed dtype|dtypes must be equal|expected scalar type|but (got|found):? \w*([Ff]loat|[Dd]ouble)"
 )
-_GRADIENTS = ("grad/", "pgrad/")
+GRADIENTS = ("grad/", "pgrad/")
 Arrays = Callable[[str], Mapping[str, np.ndarray]]
 
 
@@ -99,21 +99,21 @@ def _may_be_rounding(outcome: Outcome, chainer: Arrays, torch: Arrays) -> bool:
     if outcome.failures != len(outcome.differing):
         return False
     expected, actual = chainer(outcome.pair.id), torch(outcome.pair.id)
-    largest = max((_largest(expected[name]) for name in expected if name.startswith(_GRADIENTS)), default=0.0)
+    most = largest_gradient(expected)
     return all(
-        name in expected and name in actual and _is_near(name, expected[name], actual[name], largest)
+        name in expected and name in actual and _is_near(name, expected[name], actual[name], most)
         for name in outcome.differing
     )
 
 
-def _is_near(name: str, expected: np.ndarray, actual: np.ndarray, largest: float) -> bool:
+def _is_near(name: str, expected: np.ndarray, actual: np.ndarray, most: float) -> bool:
     """Whether two arrays are as near to each other as rounding could leave them: a gradient may be a sum that cancels,
-    so that only the ``largest`` gradient of the case says how large its terms are.
+    so that only the largest gradient of the case says how large its terms are.
     """
     far = distance(actual, expected.astype(np.float64))
-    if far is None or not name.startswith(_GRADIENTS):
+    if far is None or not name.startswith(GRADIENTS):
         return far is not None and far <= tolerances.ROUNDING
-    return far <= tolerances.ROUNDING or far * _largest(expected) <= tolerances.ROUNDING_OF_ZERO * largest
+    return far <= tolerances.ROUNDING or far * largest(expected) <= tolerances.ROUNDING_OF_ZERO * most
 
 
 def _mixes_dtypes(outcome: Outcome) -> bool:
@@ -144,15 +144,15 @@ def _only_rounding(
         if name not in exact or name not in expected or name not in actual:
             return None
         far, own = distance(actual[name], exact[name]), distance(expected[name], exact[name])
-        limit = backward if name.startswith(_GRADIENTS) else tolerances.ROUNDING
+        limit = backward if name.startswith(GRADIENTS) else tolerances.ROUNDING
         if far is None or own is None:
             return None
         limits = [tolerances.ROUNDING_STRICT if strict else limit, tolerances.ROUNDING_RATIO * own]
-        if not strict and name.startswith(_GRADIENTS) and own > tolerances.ROUNDING_MOST:
-            limits.append(zero / max(_largest(exact[name]), _TINY))
-        if not strict and name.startswith(_GRADIENTS) and _largest(exact[name]) < tolerances.ZERO * zero:
+        if not strict and name.startswith(GRADIENTS) and own > tolerances.ROUNDING_MOST:
+            limits.append(zero / max(largest(exact[name]), _TINY))
+        if not strict and name.startswith(GRADIENTS) and largest(exact[name]) < tolerances.ZERO * zero:
             # It is zero, and Chainer may have found that exactly: what is left is the other formula's rounding.
-            limits.append(tolerances.ROUNDING_OF_FORMULA * zero / max(_largest(exact[name]), _TINY))
+            limits.append(tolerances.ROUNDING_OF_FORMULA * zero / max(largest(exact[name]), _TINY))
         if far > max(limits):
             return None
         if far > limit:
@@ -177,11 +177,11 @@ def _of_gradients(single: Mapping[str, np.ndarray], double: Mapping[str, np.ndar
     """How far PyTorch's gradients may be from float64: by how far Chainer's own are, those apart that all cancel; and
     how large those may be that should be zero.
     """
-    names = [name for name in single if name.startswith(_GRADIENTS) and name in double]
+    names = [name for name in single if name.startswith(GRADIENTS) and name in double]
     own = [distance(single[name], double[name]) for name in names]
     worst = max((far for far in own if far is not None and far <= tolerances.ROUNDING_MOST), default=0.0)
     limit = max(tolerances.ROUNDING_OF_GRADIENTS, min(tolerances.ROUNDING_MOST, tolerances.ROUNDING_RATIO * worst))
-    return limit, tolerances.ROUNDING_OF_ZERO * max((_largest(double[name]) for name in names), default=0.0)
+    return limit, tolerances.ROUNDING_OF_ZERO * max((largest(double[name]) for name in names), default=0.0)
 
 
 def distance(single: np.ndarray, double: np.ndarray) -> float | None:
@@ -193,8 +193,14 @@ def distance(single: np.ndarray, double: np.ndarray) -> float | None:
     if not (np.isfinite(single).all() and np.isfinite(double).all()):
         return None
     gap = float(np.max(np.abs(single.astype(np.float64) - double)))
-    return gap / max(_largest(double), _TINY)
+    return gap / max(largest(double), _TINY)
 
 
-def _largest(array: np.ndarray) -> float:
+def largest(array: np.ndarray) -> float:
+    """The largest absolute value of an array."""
     return float(np.max(np.abs(array))) if array.size else 0.0
+
+
+def largest_gradient(arrays: Mapping[str, np.ndarray]) -> float:
+    """The largest absolute value of all gradients of a case."""
+    return max((largest(array) for name, array in arrays.items() if name.startswith(GRADIENTS)), default=0.0)

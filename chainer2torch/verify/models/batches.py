@@ -162,6 +162,7 @@ def _run(batch: Batch, setting: Setting, share: float, add: Callable[[VerifyRepo
         warm=setting.warm,
         kept=setting.kept,
         taken=batch.taken,
+        device=setting.device,
     )
     entries = [*batch.given, *chosen]
     if not is_short:

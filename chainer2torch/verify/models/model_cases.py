@@ -213,14 +213,14 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     )
     sets_first_values = _sets_first_values(out)
     outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
+
+    def again(ids: Sequence[str]) -> dict[str, Mapping[str, np.ndarray]]:
+        return _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting)
+
+    own_rounding.explain_doubles(outcomes, left.arrays, right.arrays, again)
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
-    own_rounding.explain(
-        outcomes,
-        left.arrays,
-        right.arrays,
-        lambda ids: _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting),
-    )
+    own_rounding.explain(outcomes, left.arrays, right.arrays, again)
     _align(
         outcomes,
         cases,
@@ -254,7 +254,7 @@ def _nudged(
     """The arrays of some cases under Chainer, from weights that are changed in their last bit."""
     if setting.is_over():
         return {}
-    folder = root / "nudged"
+    folder = root / f"nudged-{cases[0]['dtype']}"
     folder.mkdir()
     shutil.copy(root / "torch" / "inputs.npz", folder / "inputs.npz")
     result = worker_process.run_cases(

@@ -200,6 +200,7 @@ def choose(
     warm: WarmWorkers | None = None,
     kept: Kept | None = None,
     taken: list[Any] | None = None,
+    device: str = "cpu",
 ) -> tuple[list[ModelEntry], list[Left]]:
     """Makes the attempts under Chainer: the models that it takes, and those that stay open, with the reason.
 
@@ -213,6 +214,7 @@ def choose(
         warm: Workers that wait for a job.
         kept: What earlier runs have found out.
         taken: What earlier rounds have found, which may be needed to make others; what is found here is added.
+        device: Where Chainer tries them: kernels of a project run on a GPU only.
     """
     taken = [] if taken is None else taken
     groups: list[tuple[str, Sequence[ModelEntry], Left | None, Mapping[str, Any] | None]] = [
@@ -231,6 +233,7 @@ def choose(
             "wall": timeout,
             "cases": cases,
             "known": taken[:],
+            "device": device,
         }
         records = _tried(root, job, kept, python=python, timeout=timeout, stop=stop, warm=warm)
     finally:
@@ -263,7 +266,7 @@ def _tried(root: Path, job: dict[str, Any], kept: Kept | None, **options: Any) -
     keys: dict[str, tuple[str, str]] = {}
     known: dict[str, dict[str, Any]] = {}
     for case in job["cases"]:
-        about = job["seconds"], {name: value for name, value in case.items() if name != "id"}
+        about = job["seconds"], job["device"], {name: value for name, value in case.items() if name != "id"}
         keys[case["id"]] = kept.key("taken", *about), kept.key("refused", targets, *about)
         record = next(filter(None, (kept.get(key, root) for key in keys[case["id"]])), None)
         if record is not None:

@@ -8,7 +8,39 @@ Written for Python 3.6 and Chainer 3 and newer.
 import chainer
 import numpy
 
-from . import chainer_snippets, wire
+from . import chainer_gpu, chainer_snippets, wire
+
+
+class Place(object):
+    """Where attempts run: a model whose kernels are written for a GPU takes nothing on the CPU."""
+
+    def __init__(self, device="cpu"):
+        self.device = device
+
+    def run(self, source, inputs, seed=0):
+        """The names that a text defines, and what its function ``run`` gives."""
+        namespace = self.made(source)
+        return namespace, namespace["run"](**self.given(inputs, seed))
+
+    def made(self, source):
+        """The names that a text defines, with its model on the device."""
+        namespace = chainer_snippets.execute({"source": source, "device": self.device})
+        chainer_gpu.send_links(chainer_snippets.find_links(namespace).values(), self.device)
+        return namespace
+
+    def given(self, inputs, seed=0):
+        """Arrays of these descriptions, by name."""
+        return {name: self._sent(drawn(spec, seed)) for name, spec in inputs.items()}
+
+    def _sent(self, value):
+        if self.device == "cpu":
+            return value
+        if isinstance(value, list):
+            return [self._sent(item) for item in value]
+        if isinstance(value, chainer.Variable):
+            value.to_gpu(chainer_gpu.number(self.device))
+            return value
+        return chainer_gpu.send(value, self.device) if isinstance(value, numpy.ndarray) else value
 
 
 def size_of(model):

@@ -23,6 +23,7 @@ def install():
     defaults.install()
     chainer.global_config.dtype = defaults.dtype
     _data_sets_in_float32()
+    _initializers_in_float64()
     concat = convert._concat_arrays
 
     def concat_arrays(*args, **kwargs):
@@ -46,6 +47,18 @@ def install():
             return apply(self, _promoted(inputs))
 
         chainer.FunctionNode.apply = apply_promoted
+
+
+def _initializers_in_float64():
+    """``Zero(dtype=np.float32)`` would leave one parameter in float32, which the other side makes float64 with all."""
+    base = chainer.initializer.Initializer
+    made = base.__init__
+
+    def of_double(self, dtype=None, *args, **kwargs):
+        is_single = dtype is not None and numpy.dtype(dtype) == numpy.float32
+        made(self, numpy.float64 if is_single else dtype, *args, **kwargs)
+
+    base.__init__ = of_double
 
 
 def _variables_in_float64():

@@ -25,7 +25,7 @@ _ENTRIES = ("forward", "__call__")
 Call = collections.namedtuple("Call", "arguments method inputs")
 
 
-def search(open_, running, folders):
+def search(open_, running, folders, place):
     """For each key of ``open_`` (its target by key) what Chainer took of it inside of the models that run, and how
     the others of them were made there. Also what the models that run give: a decoder takes what an encoder gives.
 
@@ -40,15 +40,14 @@ def search(open_, running, folders):
         watch = _Watch(waiting)
         try:
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), watch:
-                namespace = chainer_snippets.execute({"source": source})
-                result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
+                _, result = place.run(source, inputs)
             outputs.append(result)
         except Exception:
             pass  # what was seen until then counts
         for key, recipes in watch.recipes.items():
             made[key] += [recipe for recipe in recipes if recipe not in made[key]]
         for key, calls in watch.calls.items():
-            record = next(filter(None, (_taken(waiting[key], call) for call in calls)), None)
+            record = next(filter(None, (_taken(waiting[key], call, place) for call in calls)), None)
             if record is not None:
                 found[key] = record
     return found, made, specs(outputs)
@@ -67,15 +66,14 @@ def specs(results):
     return found
 
 
-def _taken(target, call):
+def _taken(target, call, place):
     """The record of a call that also runs by itself; None for one that does not."""
     names = ["x{}".format(i) for i in range(len(call.inputs))]
     inputs = dict(zip(names, call.inputs))
     try:
         source = model_text.text(target, call.arguments, call.method, names)
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
-            namespace = chainer_snippets.execute({"source": source})
-            result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
+            namespace, result = place.run(source, inputs)
         arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
         if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
             return None

@@ -51,10 +51,11 @@ class NothingToCompare(TypeError):
 class Search(object):
     """The search for one class; ``hints`` are what its code says, ``made`` how other classes were made, by name."""
 
-    def __init__(self, case, tree, made, seconds, wall=float("inf")):
+    def __init__(self, case, tree, made, seconds, wall=float("inf"), place=None):
         self.target = case["target"]
         self.hints = case["hints"]
         self.made = made
+        self.place = place or attempt_values.Place()
         self.tree = os.path.abspath(tree) + os.sep
         self.end = time.process_time() + seconds
         self.wall = wall
@@ -359,11 +360,9 @@ class Search(object):
         phase, began = "build", time.process_time()
         try:
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
-                namespace = chainer_snippets.execute({"source": source})
+                namespace = self.place.made(source)
                 phase = "first forward"
-                result = namespace["run"](
-                    **{n: attempt_values.drawn(spec) for n, spec in zip(names, attempt.inputs.values())}
-                )
+                result = namespace["run"](**self.place.given(dict(zip(names, attempt.inputs.values()))))
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise NothingToCompare("output: holds no array that can be compared")
@@ -382,10 +381,7 @@ class Search(object):
     def _again(self, source, inputs):
         """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
-            namespace = chainer_snippets.execute({"source": source})
-            namespace["run"](
-                **{"x{}".format(i): attempt_values.drawn(spec, 1) for i, spec in enumerate(inputs.values())}
-            )
+            self.place.run(source, {"x{}".format(i): spec for i, spec in enumerate(inputs.values())}, 1)
 
 
 def _without(function):

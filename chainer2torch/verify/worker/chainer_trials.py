@@ -40,7 +40,9 @@ _LONG = 0.3
 def work(job, folder):
     """For each case the first attempt that runs, with its inputs; else why the first one failed."""
     os.chdir(job["tree"])
-    search_room.bounded_memory()
+    place = attempt_values.Place(job.get("device", "cpu"))
+    if place.device == "cpu":  # the driver of a GPU takes addresses as it likes
+        search_room.bounded_memory()
     host_cupy.install(computes=True)
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
@@ -62,13 +64,13 @@ def work(job, folder):
             old.is_meant = case["is_first_version"]
             # Half of the time is for the search.
             wall = room.share(2 * (len(job["cases"]) - number))
-            record = run_case(case, job, defaults, folders, wall)
+            record = run_case(case, job, defaults, folders, wall, place)
             if record["status"] == "ok" or not case["hints"]:
                 _add(results, record, case, made, running)
             else:
                 open_.append((case, record))
                 results.add(dict(record, id=case["id"], provisional=True))
-        open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults)
+        open_ = _seen_inside(results, open_, made, running, outputs, folders, defaults, place)
         # Those that need others come after them.
         open_ = after_others(open_)
         still = []
@@ -78,14 +80,15 @@ def work(job, folder):
             folders.enter(case["module"], case["root"], case["file"])
             with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
                 case["hints"]["outputs"] = outputs[:_OUTPUTS]
-                search = chainer_search.Search(case, job["tree"], made, job["seconds"], room.share(len(open_) - number))
+                wall = room.share(len(open_) - number)
+                search = chainer_search.Search(case, job["tree"], made, job["seconds"], wall, place)
                 found = search.run()
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
                     names = list(found["inputs"])
                     source = model_text.text(case["target"], found["arguments"], found["method"], names)
-                    found["inputs"] = _as_vectors(source, found["inputs"])
-                    found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted)
+                    found["inputs"] = _as_vectors(source, found["inputs"], place)
+                    found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted, place)
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
             record = record if found["tried"] == 0 and record.get("tried") else found
@@ -94,7 +97,7 @@ def work(job, folder):
             else:
                 still.append((case, record))
                 results.add(dict(record, id=case["id"], provisional=True))
-        for case, record in _seen_inside(results, still, made, running, outputs, folders, defaults):
+        for case, record in _seen_inside(results, still, made, running, outputs, folders, defaults, place):
             _add(results, record, case, made, running)
     results.close()
 
@@ -117,14 +120,14 @@ def after_others(open_):
     return sorted(open_, key=lambda pair: needs_another(pair[0]))
 
 
-def _seen_inside(results, open_, made, running, outputs, folders, defaults):
+def _seen_inside(results, open_, made, running, outputs, folders, defaults, place):
     """Adds what other models make and call themselves; gives the cases that stay open."""
     if not open_:
         return []
     results.begin(open_[0][0]["id"])
     targets = {case["id"]: case["target"] for case, _ in open_}
     with chainer_snippets.config({"mode": "train", "dtype": "float32"}, defaults):
-        found, recipes, given = chainer_inside.search(targets, running, folders)
+        found, recipes, given = chainer_inside.search(targets, running, folders, place)
     outputs += [spec for spec in given if spec not in outputs]
     for case, _ in open_:
         if case["id"] in found:
@@ -140,28 +143,27 @@ def _add(results, record, case, made, running):
     results.add(record)
 
 
-def _lighter(source, inputs, started):
+def _lighter(source, inputs, started, place):
     """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too."""
     if time.process_time() - started < _LONG:
         return inputs
     for other in search_areas.smaller(inputs):
         try:
             for seed in range(2):
-                namespace = chainer_snippets.execute({"source": source})
-                namespace["run"](**{name: attempt_values.drawn(spec, seed) for name, spec in other.items()})
+                place.run(source, other, seed)
             return other
         except Exception:  # this image is too small
             gc.collect()
     return inputs
 
 
-def _as_vectors(source, inputs):
+def _as_vectors(source, inputs, place):
     """The inputs of an attempt that runs; what a Linear has flattened for it as the vectors that it takes.
 
     Images do not tell apart a layer that flattens and a model that wants vectors: what ran with them is tried with
     vectors, the shortest first, and these are taken where they run.
     """
-    flattened = _flattened(source, inputs)
+    flattened = _flattened(source, inputs, place)
     for width in (8, None) if flattened else ():
         other = dict(inputs)
         for name in flattened:
@@ -172,21 +174,20 @@ def _as_vectors(source, inputs):
             other[name] = dict(inputs[name], shape=[shape[0], width or length])
         try:
             for seed in range(2):
-                namespace = chainer_snippets.execute({"source": source})
-                namespace["run"](**{name: attempt_values.drawn(spec, seed) for name, spec in other.items()})
+                place.run(source, other, seed)
             return other
         except Exception:  # it has to be an image, or another width
             gc.collect()
     return inputs
 
 
-def _flattened(source, inputs):
+def _flattened(source, inputs, place):
     """The inputs with more than two axes that reach a Linear as they are."""
     hook = getattr(chainer, "LinkHook", None)
     deep = [name for name, spec in inputs.items() if isinstance(spec, dict) and len(spec["shape"]) > 2]
     if hook is None or not deep:
         return []
-    given, found = {name: attempt_values.drawn(spec) for name, spec in inputs.items()}, []
+    given, found = place.given(inputs), []
 
     class Watch(hook):
         """Notes what a Linear is called with."""
@@ -197,7 +198,7 @@ def _flattened(source, inputs):
                 found.extend(name for name in deep if args.args[0] is given[name])
 
     try:
-        namespace = chainer_snippets.execute({"source": source})
+        namespace = place.made(source)
         if not any(isinstance(link, chainer.links.Linear) for link in namespace["model"].links()):
             return []
         with Watch():
@@ -218,7 +219,7 @@ def _made(record, case, made, running):
             made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
 
 
-def run_case(case, job, defaults, folders, wall):
+def run_case(case, job, defaults, folders, wall, place):
     """The record of one model: the place of the attempt that runs and its inputs, or the error of the first. ``wall``
     is when it has to be done.
     """
@@ -232,9 +233,9 @@ def run_case(case, job, defaults, folders, wall):
                 break
             try:
                 began = time.process_time()
-                inputs, size = _accepted(attempt, started + job["seconds"])
+                inputs, size = _accepted(attempt, started + job["seconds"], place)
                 lasted = time.process_time() - began
-                inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs), began)
+                inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs, place), began, place)
                 return {"status": "ok", "attempt": number, "inputs": inputs, "size": size, "seconds": lasted}
             except Exception as error:
                 if not number:
@@ -246,7 +247,7 @@ def run_case(case, job, defaults, folders, wall):
     return first
 
 
-def _accepted(attempt, end):
+def _accepted(attempt, end, place):
     """The inputs with which an attempt runs (as they are, or with numbers of channels that Chainer asked for), and the
     size of its parameters.
     """
@@ -256,8 +257,7 @@ def _accepted(attempt, end):
         inputs = waiting.pop(0)
         seen.append(inputs)
         try:
-            namespace = chainer_snippets.execute({"source": attempt["source"]})
-            result = namespace["run"](**{name: attempt_values.drawn(spec) for name, spec in inputs.items()})
+            namespace, result = place.run(attempt["source"], inputs)
             if not wire.flat_arrays("out", result, chainer_snippets.array_of):
                 raise TypeError("output: holds no array that can be compared")
             return inputs, attempt_values.size_of(namespace["model"])

@@ -6,7 +6,7 @@ did not compute; how it would come out on a GPU is not part of it.
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,16 @@ from torch.overrides import TorchFunctionMode
 _ASKS = re.compile(rb"""["']cuda|\.cuda\(|cuda\.set_device""")
 
 
-def _nothing(*args: Any) -> None:
+def _nothing() -> Callable[..., None]:
     """There is one device, which is ready at any time."""
+    return lambda *args: None
 
 
-# What programs call of the module.
+# What programs call of the module. No two names are one function: torch's compiler, which what a program imports later
+# may load, keeps a rule for each function of the module, and refuses one with two.
 _HOST: dict[str, Any] = {
-    **dict.fromkeys(("init", "set_device", "synchronize", "empty_cache", "reset_peak_memory_stats"), _nothing),
-    "device": contextlib.nullcontext,
+    **{name: _nothing() for name in ("init", "set_device", "synchronize", "empty_cache", "reset_peak_memory_stats")},
+    "device": type("device", (contextlib.nullcontext,), {}),
     "current_device": lambda: 0,
 }
 
