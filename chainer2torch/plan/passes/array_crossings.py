@@ -18,7 +18,6 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.models.array_operators import repeats
 from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.analysis.models.xp_modules import XP
@@ -51,7 +50,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences
+from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, is_repeated
 from chainer2torch.plan.parts.tested_arrays import tested_class
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
@@ -88,9 +87,8 @@ def run(context: Context) -> Decisions:
             _call(context, decisions, node)
             as_sequences(context, decisions, node)
             identity.asserted(context, decisions, node)
-        elif isinstance(node, ast.BinOp):
-            if not repeats(node.op, *map(context.analysis.kind, (node.left, node.right))):  # `[0] * lengths[i]`
-                _arithmetic(context, decisions, node)
+        elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
+            _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             _comparison(context, decisions, node)
         elif isinstance(node, ast.Attribute):
