@@ -50,7 +50,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences
+from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, is_repeated
 from chainer2torch.plan.parts.tested_arrays import tested_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
@@ -89,7 +89,7 @@ def run(context: Context) -> Decisions:
             unknown_as_tensors(context, decisions, node)
             as_sequences(context, decisions, node)
             identity.asserted(context, decisions, node)
-        elif isinstance(node, ast.BinOp):
+        elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
             _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             _comparison(context, decisions, node)
