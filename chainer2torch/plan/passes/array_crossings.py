@@ -72,8 +72,7 @@ _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 # these read a tensor themselves
-_MAKING_ARRAYS = frozenset({"array", "asarray"})
-_WRITE = frozenset({"builtins.repr", "builtins.str"})
+_MAKING_ARRAYS, _WRITE = frozenset({"array", "asarray"}), frozenset({"builtins.repr", "builtins.str"})
 _CODE = "C2T320"
 _OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float was Python's own, which takes tensors
 
