@@ -101,3 +101,11 @@ def test_what_a_dictionary_lacks_is_asked_of_the_other() -> None:
     )
     x = np.ones((2, 3), np.float32)
     assert migrated["main"](x) == original["main"](x)
+
+
+def test_batches_of_dictionaries_with_arrays_and_numbers_are_tensors() -> None:
+    original, migrated = both(
+        "from chainer.dataset import concat_examples\n\nb = concat_examples([{'a': np.zeros(2, 'f'), 'b': 1}] * 2)\n"
+        "text = ['%s %s %s' % (k, v.dtype.name, v.shape) for k, v in sorted(b.items())]\n"
+    )
+    assert migrated["text"] == original["text"]
