@@ -10,11 +10,9 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
-    Lst,
     Method,
     Ref,
     Tensor,
-    Tup,
     options,
     scalar_type,
 )
