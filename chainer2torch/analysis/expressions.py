@@ -9,7 +9,7 @@ from chainer2torch.analysis.announced import is_announced, those_below
 from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
-from chainer2torch.analysis.models.demands import is_number_without, only_of_variables
+from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -316,7 +316,7 @@ class Expressions(Interpreter):
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
         if isinstance(kind, Union):
-            return join_all([self._attribute(k, name) for k in kind.ordered])
+            return join_all([self._attribute(k, name) for k in options_with(kind, name)])
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:

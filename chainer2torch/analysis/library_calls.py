@@ -31,6 +31,7 @@ from chainer2torch.analysis.models import (
     array_kinds,
     data,
     host_libraries,
+    iteration,
     link_lists,
     python_builtins,
     sequences,
@@ -148,6 +149,8 @@ class LibraryCalls(Interpreter):
                 row = self.rules.member(owner, name)
                 if row is not None:
                     return self.row_result(row, args, keywords or {}, receiver)
+        if name == "forward" and isinstance(receiver.cls, str) and self.is_link(receiver):  # `super().forward(x)`
+            return call_link(self, receiver, args, keywords or {}, None)
         return host_libraries.method(str(receiver.cls), name) or UNKNOWN
 
     def call_reference(
@@ -165,6 +168,8 @@ class LibraryCalls(Interpreter):
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
             return Dct(BOTTOM)
+        if name == "collections.Counter":
+            return Dct(Scalar("int"))
         if name == "collections.deque":
             return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:
@@ -193,7 +198,8 @@ class LibraryCalls(Interpreter):
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
-        return standard_library.result(name, args) or host_libraries.result(name, args, keywords)
+        found = iteration.result(self, name, args, node)
+        return found or standard_library.result(name, args) or host_libraries.result(name, args, keywords)
 
     def record_arguments(self, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)

@@ -101,9 +101,18 @@ class TransformDataset(Dataset[Any]):
         return self.transform(self.dataset[index])
 
 
-def concatenate(*datasets: Any) -> ConcatDataset[Any]:
-    """Datasets behind each other; a slice raises. Source: chainer.datasets.ConcatenatedDataset."""
-    return ConcatDataset(datasets)
+class ConcatenatedDataset(ConcatDataset[Any]):
+    """A ConcatDataset whose slices are lists of examples. Source: chainer.datasets.ConcatenatedDataset."""
+
+    def __init__(self, *datasets: Any) -> None:
+        super().__init__(datasets)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            index = range(*index.indices(len(self)))
+        if isinstance(index, (range, list, np.ndarray)):
+            return [self[i] for i in index]
+        return super().__getitem__(index)  # type: ignore[no-untyped-call]
 
 
 def split_dataset(dataset: Any, at: int, order: Any = None) -> tuple[Subset[Any], Subset[Any]]:

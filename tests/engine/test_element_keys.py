@@ -6,7 +6,10 @@ import torch
 
 from tests.support.both_sides import both
 
-HEAD = "import collections\n\nimport chainer\nimport chainer.functions as F\nimport numpy as np\n\n"
+HEAD = (
+    "import collections\nimport heapq\nimport itertools\n\nimport chainer\nimport chainer.functions as F\n"
+    "import numpy as np\n\n"
+)
 # what a function makes of p and q, arrays of whole numbers, and of y, an array of floating ones
 PLACES = {
     "a set": "sorted(set(p))",
@@ -32,6 +35,22 @@ PLACES = {
     "floating numbers": "len(set(y)), len({v for v in y})",
     "the whole array of another rank": "sorted(set(F.argmax(x, axis=1).array.ravel()))",
     "union": "sorted({1}.union(p))",
+    "rows as keys": "sorted(collections.Counter(map(tuple, x.array)).values())",
+    "rows of a comprehension": "len(set(tuple(v) for v in x.array))",
+    "a row in a variable": "len(rows(x.array))",
+    "a pair in a variable": "len(two(p, q))",
+    "sorted elements": "sorted(collections.Counter(sorted(p)).items())",
+    "a list of elements": "len(set([v for v in p] + []))",
+    "keys of groups": "[k in {0: 1} for k, _ in itertools.groupby(sorted(p))]",
+    "groups counted": "{k: len(list(g)) for k, g in itertools.groupby(sorted(p))}",
+    "chained elements": "len({v for v in itertools.chain(p, q)})",
+    "chained lists": "len(set(itertools.chain.from_iterable([p, q])))",
+    "products": "len({v: 1 for v in itertools.product(p, q)})",
+    "largest": "sorted(set(heapq.nlargest(2, p)))",
+    "a counter that is updated": "sorted(counted(p, q).items())",
+    "rows as values": "[(k, v.sum()) for k, v in sorted(dict(zip(p, x.array)).items())]",
+    "rows by number": "dict((i, v) for i, v in enumerate(x.array))[1].sum()",
+    "rows by name": "dict(zip('abcd', x.array))['b'].sum()",
 }
 HELPERS = """
 NAMES = {0: 'none', 1: 'one', 2: 'two'}
@@ -51,6 +70,33 @@ def count(p):
     return found
 
 
+def rows(y):
+    found = {}
+    for row in y:
+        key = tuple(row)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def two(p, q):
+    found = {}
+    for i in range(len(p)):
+        key = p[i], 'x', q[i]
+        if key not in found:
+            found[key] = i
+    return found
+
+
+def counted(p, q):
+    c = collections.Counter()
+    c.update(p)
+    c.subtract(q)
+    c.update((v for v in q))
+    for v in p:
+        c[v] += 1
+    return c
+
+
 """
 
 
@@ -60,7 +106,9 @@ def test_equal_elements_are_one_key(name: str) -> None:
         f"{HELPERS}def f(x, t):\n    p = F.argmax(x, axis=1).array\n    q = F.argmin(x, axis=1).array\n"
         f"    y = F.relu(x).array[:, 0]\n    return {PLACES[name]}\n\n\n"
         "def main(x):\n    v = chainer.Variable(x)\n    collect(F.argmax(v, axis=1).array)\n"
-        "    count(F.argmax(v, axis=1).array)\n    return f(v, v)\n"
+        "    count(F.argmax(v, axis=1).array)\n    rows(F.relu(v).array)\n"
+        "    two(F.argmax(v, axis=1).array, F.argmin(v, axis=1).array)\n"
+        "    counted(F.argmax(v, axis=1).array, F.argmin(v, axis=1).array)\n    return f(v, v)\n"
     )
     original, migrated = both(source, head=HEAD)
     x = np.array([[0, 2, 1], [3, 1, 0], [0, 5, 1], [0, 5, 9]], np.float32)
@@ -72,6 +120,8 @@ def _plain(value: object) -> object:
     """Numbers of NumPy and tensors as Python's, so that only what they are is compared."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
     return value.item() if isinstance(value, (np.generic, torch.Tensor)) else value
 
 

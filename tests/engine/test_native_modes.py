@@ -447,3 +447,79 @@ def test_where_no_module_is_known_eval_does_not_reach_it_and_that_is_said(body: 
 
 def test_a_function_that_only_hands_values_on_takes_no_flag() -> None:
     assert "def apply(functions, x):" in lines(VALUES.replace("{option}", "F.relu"))
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "return functools.reduce(lambda h, f: f(h), self.parts, x)",
+        "def step(h, f):\n            return f(h)\n"
+        "        for part in self.parts:\n            x = step(x, part)\n        return x",
+        "apply = lambda f: f(x)\n        return apply(self.parts[0])",
+    ],
+)
+def test_parameters_inside_of_a_method_are_no_modules_around_its_caller(forward: str) -> None:
+    """What a lambda or a function calls by the name of its own parameter has no such name where the model is called."""
+    result = native(f"""
+import functools
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(3, 3)
+        self.parts = [self.a, F.relu]
+
+    def forward(self, x):
+        {forward}
+
+
+net = Net()
+with chainer.using_config('train', False):
+    net(np.ones((2, 3), 'f'))
+""")
+    assert "f.eval()" not in result.code and "in_mode(False, f" not in result.code, result.code
+
+
+BUILT = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.rate = 0.5 if chainer.config.train else 0.0
+        with self.init_scope():
+            self.l = L.Linear(3, 3)
+
+    def forward(self, x):
+        return self.l(x) * self.rate
+
+
+def build():
+    return Net()
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "asked"),
+    [
+        ("net = build()\nwith chainer.using_config('train', False):\n    net(np.ones((2, 3), 'f'))\n", False),
+        ("with chainer.using_config('train', False):\n    net = build()\n", True),
+        ("with chainer.using_config('train', False):\n    net = Net()\n", True),
+        ("chainer.config.train = False\nnet = Net()\n", True),
+    ],
+)
+def test_the_mode_in_which_a_module_is_made_is_asked_for(run: str, asked: bool) -> None:
+    """`chainer.config.train` in a constructor: a module of PyTorch is made in train mode, whatever is around."""
+    sites = [s for s in native(BUILT + run).sites if s.symbol == "chainer.config.train" and s.line < 16]
+    assert [s.state for s in sites] == ["review" if asked else "exact"]
+
+
+def test_a_switch_in_a_function_names_no_model_that_is_made_later() -> None:
+    code = native(
+        BUILT
+        + "def switch(mode):\n    chainer.config.train = mode\n\n\na = Net()\nswitch(False)\nb = Net()\nswitch(True)\n"
+        "a(np.ones((2, 3), 'f'))\nb(np.ones((2, 3), 'f'))\n"
+    ).code
+    assert "set_train(mode, a)" in code, code

@@ -2,6 +2,8 @@
 
 import pytest
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
 from tests.support.native_programs import check
 
 HEAD = """\
@@ -109,3 +111,53 @@ def train(model):
 def test_what_a_gpu_would_get_is_an_array_on_the_cpu_too():
     """Nothing is known of the rows but that they may be sent to a GPU; nor, in `score`, of the model."""
     check(CHOSEN, head=HEAD.format(shape="(2, 3)").replace("L.Linear(3, 4)", "L.Linear(2, 4)"))
+
+
+FROM_OUTSIDE = """
+import io
+import pickle
+
+
+def train(model):
+    file = io.BytesIO(pickle.dumps({"x": np.random.RandomState(2).rand(4, 3).astype("f"), "n": 4}))
+    data = pickle.load(file)
+    seen = [float(F.sum(USE).array)]
+    optimizer = optimizers.SGD(0.1)
+    optimizer.setup(model)
+    loss = F.sum(F.square(USE))
+    model.cleargrads()
+    loss.backward()
+    optimizer.update()
+    return seen + [float(F.sum(USE).array), data["n"]]
+
+
+if gpu > 5:
+    train(Net())
+"""
+
+
+@pytest.mark.parametrize("use", ["model.hidden(data['x'])", "model.hidden(x=data['x'])", "model(data['x'])"])
+def test_what_nobody_knows_reaches_a_model_as_a_tensor(use: str) -> None:
+    head = HEAD.replace("{shape}", "5, 3").replace(
+        "    def loss", "    def forward(self, x):\n        return self.l1(x)\n\n    def loss"
+    )
+    check(head + FROM_OUTSIDE.replace("USE", use))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return sum(x) if isinstance(x, list) else F.relu(x)",
+        "return F.concat(x)",
+        "return F.relu(self.l1(x)) if x is not None else None",
+        "return [F.relu(v) for v in x]",
+        "return F.relu(x[0])",
+        "return helper(x) + F.relu(x)",
+    ],
+)
+def test_a_parameter_that_may_be_more_than_a_tensor_is_left(body: str) -> None:
+    text = HEAD.replace("{shape}", "5, 3") + (
+        f"class Other(Net):\n    def forward(self, x):\n        {body}\n\n\n"
+        "def f(data):\n    return Other()(data['x'])\n"
+    )
+    assert "Other()(data['x'])" in migrate_source(text, options=Options(style="native")).code

@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     scalar_type,
 )
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.shapes import plus
 
 
@@ -54,8 +55,29 @@ def compared(a: Kind, b: Kind) -> Kind:
     return UNKNOWN if UNKNOWN in (a, b) and not plain else Scalar("bool")
 
 
+def repeats(op: ast.operator, a: Kind, b: Kind) -> bool:
+    """Whether ``a * b`` repeats a text or a list as often as an element of an array says: ``[0] * lengths[i]``.
+
+    A list beside a whole array is an array to NumPy; which of the two a value without a known rank is, is not known:
+    then a list of the device's array counts as repeated, which raises for more than one element.
+    """
+    if not isinstance(op, ast.Mult):
+        return False
+    for sequence, times in ((a, b), (b, a)):
+        if isinstance(times, (Tensor, HostArray)):
+            if scalar_type(sequence) == "str":
+                return True
+            on_device = isinstance(times, Tensor) and times.array and times.rank is None
+            if isinstance(sequence, (Lst, Tup)) and times.dtype in _INTEGERS and (times.rank == 0 or on_device):
+                return True
+    return False
+
+
 def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     """The kind of ``a op b``, at least one of which is an array or tensor."""
+    if repeats(op, a, b):
+        sequence = b if isinstance(a, (Tensor, HostArray)) else a
+        return Scalar("str") if scalar_type(sequence) == "str" else Lst(element_of(sequence))
     kind = broadcast(a, b)
     if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype in _INTEGERS:
         return dataclasses.replace(kind, dtype="float64")

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref, scalar_type
+from chainer2torch.analysis.kinds import Dct, Inst, Kind, Method, Ref, Union, scalar_type
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -178,6 +179,13 @@ def _makes(node: ast.AST, name: str) -> bool:
         texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         return any(name in re.findall(r"\w+", text) for text in texts)
     return False
+
+
+def options_with(kind: Union, name: str) -> Sequence[Kind]:
+    """The kinds of a value that may have an attribute: a dictionary beside a Variable has no `array`."""
+    if any(hasattr(cls, name) for cls in (OrderedDict, defaultdict, Counter)):
+        return kind.ordered
+    return [option for option in kind.ordered if not isinstance(option, Dct)] or kind.ordered
 
 
 def is_number_without(kind: Kind, name: str) -> bool:

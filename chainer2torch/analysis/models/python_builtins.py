@@ -22,7 +22,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import computed_children, data
+from chainer2torch.analysis.models import computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
 _TYPES = {
@@ -54,6 +54,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return SLICE
     if name == "range":
         return Lst(Scalar("int"))
+    if name == "map":
+        return iteration.mapped(interpreter, args, node)
     if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
         kind = Stream if name == "set" else Lst
         return kind(interpreter.iterated(first)) if args else kind(UNKNOWN)
@@ -84,8 +86,6 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
-    if name == "open":
-        return UNKNOWN
     return UNKNOWN
 
 

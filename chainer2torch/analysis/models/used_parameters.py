@@ -14,10 +14,10 @@ from chainer2torch.analysis.models.xp_modules import MODULE_OF
 from chainer2torch.analysis.module_index import FuncInfo
 
 # the first parameter of a function of Chainer's that is a tensor; those that take lists have other names
-_TENSORS = frozenset({"x", "x0", "x1", "a", "mean", "c_prev", "log_pi", "anchor"})
+TENSOR_PARAMETERS = frozenset({"x", "x0", "x1", "a", "mean", "c_prev", "log_pi", "anchor"})
 # what a tensor has as well, or what raises for an array of NumPy's; `dtype` does neither
 _NEUTRAL = frozenset({"array", "backward", "cleargrad", "data", "ndim", "shape", "size", "unchain_backward"})
-_OF_LISTS = ("chainer.links.NStep", "chainer.ChainList", "chainer.Sequential")
+LINKS_OF_LISTS = ("chainer.links.NStep", "chainer.ChainList", "chainer.Sequential")
 
 
 def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) -> bool:
@@ -59,10 +59,10 @@ def _takes_tensor(interpreter: Interpreter, callee: Kind) -> bool:
         return (
             isinstance(callee.cls, str)
             and callee.cls.startswith("chainer.links.")
-            and not callee.cls.startswith(_OF_LISTS)
+            and not callee.cls.startswith(LINKS_OF_LISTS)
         )
     row = interpreter.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
     if row is None or row.signature is None or not row.name.startswith("chainer.functions."):
         return False
     first = next(iter(row.signature.parameters), None)
-    return first is not None and first.kind == "positional" and first.name in _TENSORS
+    return first is not None and first.kind == "positional" and first.name in TENSOR_PARAMETERS

@@ -47,6 +47,17 @@ def to_host(x: Any) -> Any:
     return x.detach().cpu().numpy() if isinstance(x, torch.Tensor) else x
 
 
+def shown(x: Any) -> Any:
+    """A value as it is written as text: tensors as arrays of NumPy, also in lists, tuples and dictionaries."""
+    if isinstance(x, dict):
+        result = x.copy()
+        result.update((key, shown(value)) for key, value in x.items())
+        return result
+    if type(x) in (list, tuple, torch.Size):
+        return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
+    return to_host(x)
+
+
 def from_host(x: Any) -> Any:
     """An array of NumPy as a tensor on the same memory (a copy of one that runs backwards); anything else as it is.
 

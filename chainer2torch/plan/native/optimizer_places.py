@@ -11,7 +11,8 @@ import ast
 import dataclasses
 import enum
 
-from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.escapes import asks_unknown
@@ -56,6 +57,11 @@ class Placement:
 def model_of(setup: ast.Call) -> ast.expr:
     """The model in ``optimizer.setup(model)``."""
     return setup.args[0] if setup.args else setup.keywords[0].value
+
+
+def holds_no_model(analysis: Facts, kind: Kind) -> bool:
+    """Whether what an optimizer is set up with is a container of the program, and not a list of links."""
+    return all(isinstance(k, (Tup, Lst, Dct)) and not analysis.is_link(k) for k in options(kind))
 
 
 def setups_of(objects: Objects, inst: Inst) -> list[Use]:
@@ -275,6 +281,7 @@ __all__ = [
     "Place",
     "Placement",
     "families",
+    "holds_no_model",
     "is_assigned",
     "is_statement",
     "model_of",

@@ -16,7 +16,7 @@ from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
 from chainer2torch.plan.native.named_optimizers import table_of
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, HOOKS, classes_of, form_of, may_be_empty
-from chainer2torch.plan.native.optimizer_places import placement
+from chainer2torch.plan.native.optimizer_places import holds_no_model, placement
 from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, set_rate, setting_node, setting_of
 from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.questions.own_settings import has_own_settings
@@ -101,6 +101,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
     context, name = use.context, use.member
     whole = isinstance(context.source.parents[call], ast.Expr)
     if name == "setup":
+        if len(call.args) == 1 and holds_no_model(context.analysis, context.kind(call.args[0])):
+            return "set up with arrays, and not with a model"
         return "" if use.inst.site or _is_set_up_anywhere(objects, use, call) else "set up at a place that is not known"
     if whole and name == "update":
         alone = places.is_alone(context, context.source.statement(call))

@@ -126,9 +126,14 @@ def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
         and node.attr in ("array", "data")
         and context.imports_chainer
         and not context.migrated
-        and context.analysis.kind(node.value) == UNKNOWN
+        and _may_be_variable(context.analysis.kind(node.value))
         and context.analysis.kind(node) == UNKNOWN
     )
+
+
+def _may_be_variable(kind: Kind) -> bool:
+    """Whether nothing is known of a value, or it is a Variable in some cases: `model(x, task)` also gives a dict."""
+    return kind == UNKNOWN or any(isinstance(k, Tensor) and not k.array for k in options(kind))
 
 
 def host_array_of(context: Context, node: ast.expr) -> str:

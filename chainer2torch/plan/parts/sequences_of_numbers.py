@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import HostArray, Kind, Ref, Tensor
+from chainer2torch.analysis.models.array_operators import repeats
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
@@ -31,6 +32,11 @@ def as_sequences(context: Context, decisions: Decisions, call: ast.Call) -> None
             wrap(context, decisions, node, text)
 
 
+def is_repeated(context: Context, node: ast.BinOp) -> bool:
+    """``[0] * lengths[i]``: Python repeats a list as often as one whole number says, also one on the device."""
+    return repeats(node.op, context.analysis.kind(node.left), context.analysis.kind(node.right))
+
+
 def _conversion(context: Context, node: ast.expr) -> str:
     """How a sequence of numbers becomes one that PyTorch takes; empty: it is one, or nobody knows."""
     kind: Kind = context.analysis.kind(node)
@@ -43,4 +49,4 @@ def _conversion(context: Context, node: ast.expr) -> str:
     return "tuple(value)" if lazy else ""
 
 
-__all__ = ["as_sequences"]
+__all__ = ["as_sequences", "is_repeated"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Inst, Lst, Tensor, Tup, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 
-_OF_LAYERS = frozenset({"W", "avg_mean", "avg_var", "b", "beta", "gamma"})
+_OF_LAYERS_ALONE = frozenset({"W", "avg_mean", "avg_var"})  # other objects have none of these
+_OF_LAYERS = _OF_LAYERS_ALONE | {"b", "beta", "gamma"}
 
 
 def is_shape(context: Context, node: ast.expr) -> bool:
@@ -34,10 +35,11 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
         return False
     if isinstance(node.value, ast.Attribute) and node.value.attr in _OF_LAYERS:
         owners = options(context.analysis.kind(node.value.value))
-        if all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
+        unknown = owners == (UNKNOWN,) and context.imports_chainer and node.value.attr in _OF_LAYERS_ALONE
+        if unknown or all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
             return True
     kinds = options(context.analysis.kind(node.value))
-    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Dct, HostArray, Tensor)) for k in kinds)
 
 
 def _names_shape(context: Context, node: ast.Name) -> bool:

@@ -17,8 +17,10 @@ from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.native_devices import alone, has_others
+from chainer2torch.plan.questions.made_in_modes import may_be_made_in_test_mode
 from chainer2torch.plan.questions.plain_modes import begins_in_training, ends_at_its_end
-from chainer2torch.plan.questions.modules_inside import ModulesInside, modules_around
+from chainer2torch.plan.questions.modules_around import modules_around
+from chainer2torch.plan.questions.modules_inside import ModulesInside
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
@@ -35,6 +37,10 @@ _WHEN_CALLED = (
     "name one where another method of its own asks for the mode"
 )
 
+_MADE = (
+    "a module is in train mode when it is made; Chainer gives the mode of the block or program that makes it: hand it "
+    "to the constructor"
+)
 _WAITING = (
     "while this generator waits, Chainer's mode stays as the block says for everything; here only what the block calls "
     "has it. Take the values out of the block, or give the caller the mode that it needs"
@@ -265,7 +271,10 @@ def train_value(context: Context, decisions: Decisions, node: ast.AST, row: Row)
         return
     decisions.replace(node, "TRAINING", {})
     decisions.use(node)
-    decisions.mark(node, row, row.name, row.state)
+    if may_be_made_in_test_mode(context, node):
+        decisions.mark(node, row, row.name, "review", _MADE)
+    else:
+        decisions.mark(node, row, row.name, row.state)
 
 
 def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row) -> None:

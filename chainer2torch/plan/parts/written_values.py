@@ -6,7 +6,19 @@ import ast
 import re
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Const,
+    Dct,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    Union,
+    options,
+    scalar_type,
+)
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -17,6 +29,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
+_CONTAINERS = (Dct, Lst, Tup)
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
 
@@ -60,7 +73,33 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
     else:
         for value in _put_into(context, node):
             _shapes_as_tuples(context, decisions, value)
-        to_host_if_array(context, decisions, node)
+        kind = context.analysis.kind(node)
+        if isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and _holds_arrays(kind):
+            wrap(context, decisions, node, "compat.shown(value)")
+        else:
+            to_host_if_array(context, decisions, node)
+
+
+def _are_arrays(kind: Kind) -> bool:
+    """Whether it is a list or tuple of arrays alone, which have a short form."""
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    return bool(items) and all(isinstance(one, Tensor) for item in items for one in options(item))
+
+
+def _holds_arrays(kind: Kind) -> bool:
+    """Whether an array that became a tensor is somewhere inside."""
+    if isinstance(kind, Tensor):
+        return kind.array
+    items: tuple[Kind, ...] = ()
+    if isinstance(kind, Union):
+        items = kind.ordered
+    elif isinstance(kind, Lst):
+        items = (kind.element,)
+    elif isinstance(kind, Tup):
+        items = kind.items
+    elif isinstance(kind, Dct):
+        items = (kind.element, *(item for _, item in kind.items))
+    return any(map(_holds_arrays, items))
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
@@ -73,6 +112,8 @@ def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
         return [node.elt]
     if isinstance(node, ast.DictComp):
         return [node.key, node.value]
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return _parts(context, node.value)
     if isinstance(node, ast.IfExp):
         return [node.body, node.orelse]
     if isinstance(node, ast.BoolOp):

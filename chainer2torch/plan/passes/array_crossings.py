@@ -50,8 +50,9 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences
+from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, is_repeated
 from chainer2torch.plan.parts.tested_arrays import tested_class
+from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
@@ -85,9 +86,10 @@ def run(context: Context) -> Decisions:
     ):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
+            unknown_as_tensors(context, decisions, node)
             as_sequences(context, decisions, node)
             identity.asserted(context, decisions, node)
-        elif isinstance(node, ast.BinOp):
+        elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
             _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             _comparison(context, decisions, node)
@@ -99,9 +101,8 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Dict):
             for key in node.keys:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):
-                    wrap(
-                        context, decisions, key, "compat.numpy_dtype(value)"
-                    )  # such a table is asked by dtypes of NumPy
+                    # such a table is asked by dtypes of NumPy
+                    wrap(context, decisions, key, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
             as_text(context, decisions, node.value)
     return decisions

@@ -10,7 +10,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Kind, Lst, Method, Ref, Tensor, options
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Dct,
+    HostArray,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Stream,
+    Tensor,
+    Tup,
+    options,
+)
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
@@ -20,10 +33,14 @@ _WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
 _COUNTING = frozenset(
     {"builtins.set", "builtins.frozenset", "builtins.dict", "collections.Counter", "collections.OrderedDict"}
 )
+# what holds the same elements as its first argument
+_COPIES = frozenset(Ref(f"builtins.{name}") for name in ("list", "reversed", "sorted", "tuple"))
+_OF_PAIRS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _COUNTERS = frozenset(Ref(name) for name in _COUNTING)
 # methods of sets and dictionaries whose first argument is hashed, those that other objects have under the name last
 _OF_SETS = frozenset({"add", "discard"})
 _OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains__"})
+_UPDATES = frozenset({"update", "subtract"})
 _ELEMENTS = frozenset({"fromkeys", "union", "intersection", "difference", "isdisjoint", "issubset", "issuperset"})
 
 _ROUNDING = ("AlmostEqual", "AlmostEquals", "assert_almost_equal", "assert_almost_equals", "assert_not_almost_equal")
@@ -70,9 +87,12 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
             if all(isinstance(k, Tensor) and k.array and not k.rank for k in options(context.kind(value))):
                 wrap(context, decisions, value, "value.item()")
     elif isinstance(callee, Ref) and callee.name in _COUNTING:
-        _as_list(context, decisions, call.args[0])
+        _as_list(context, decisions, call.args[0], pairs=callee.name in _OF_PAIRS)
     elif isinstance(call.func, ast.Attribute):
         receiver, name = context.kind(call.func.value), call.func.attr
+        if name in _UPDATES and isinstance(receiver, (Dct, Lst)):
+            of_pairs = isinstance(receiver, Dct) and receiver.element != Scalar("int")  # no Counter
+            _as_list(context, decisions, call.args[0], pairs=of_pairs)
         if name in _ELEMENTS and (isinstance(receiver, (Lst, Dct)) or receiver in _COUNTERS or receiver == UNKNOWN):
             _as_list(context, decisions, call.args[0])
         elif name in _OF_SETS and _is_member(receiver, context.kind(call.args[0]), call):
@@ -103,30 +123,49 @@ def _is_member(receiver: Kind, added: Kind, call: ast.Call) -> bool:
 
 
 def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """An element as a number; of a tuple each of its items."""
+    """An element as a number; of a tuple each of its items, also of one that was made before."""
     for part in node.elts if isinstance(node, ast.Tuple) else [node]:
-        if _is_element(context.kind(part)):
+        kind = context.kind(part)
+        if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
+        elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
+            _as_list(context, decisions, part.args[0])
+        elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _is_element(kind.element):
+            wrap(context, decisions, part, "tuple(item.item() for item in value)")
+        elif isinstance(kind, Tup) and any(map(_is_element, kind.items)):
+            wrap(context, decisions, part, "tuple(item.item() if torch.is_tensor(item) else item for item in value)")
 
 
-def _as_list(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """The elements of an array as numbers; of what is zipped or enumerated, those of each array."""
+def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: bool = False) -> None:
+    """The elements of an array as numbers; of what is zipped or enumerated, those of each array; of pairs the first."""
     callee = context.kind(node.func) if isinstance(node, ast.Call) else None
+    parts: list[ast.expr] = [node]
     if isinstance(node, ast.Call) and callee in (Ref("builtins.zip"), Ref("builtins.enumerate")):
-        parts: list[ast.expr] = node.args
+        parts = [a for a in node.args if not pairs or a is node.args[0] or _is_vector(context.kind(a))]
     elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-        _as_number(context, decisions, node.elt)
+        key = node.elt.elts[0] if pairs and isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
+        _as_number(context, decisions, key)
         return
-    else:
-        parts = [node]
     for part in parts:
-        if _is_element(context.kind(part)):
+        kind = context.kind(part)
+        if _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
+        elif isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.map") and len(part.args) == 2:
+            if context.kind(part.args[0]) == Ref("builtins.tuple"):
+                _as_list(context, decisions, part.args[1])
+        elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
+            _as_list(context, decisions, part.args[0])
+        elif isinstance(kind, Lst) and _is_element(kind.element):
+            wrap(context, decisions, part, "[item.item() for item in value]")
 
 
 def _is_element(kind: Kind) -> bool:
     """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer."""
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
+
+
+def _is_vector(kind: Kind) -> bool:
+    return all(isinstance(k, Tensor) and k.rank == 1 for k in options(kind))
 
 
 def _is_whole(kind: Kind) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Scalar, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -32,6 +32,7 @@ _ASKING = {
     "builtins.getattr": "compat.link_attribute(obj, name)",
     "builtins.setattr": "compat.set_link_attribute(obj, name, value)",
 }
+_HOLDERS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
 _OWN_NAMES = frozenset({"weight", "bias", "running_mean", "running_var"})  # torch's, of the same
 _LOOKED_UP = frozenset({"has_link_attribute", "link_attribute", "set_link_attribute"})
 _PRIVATE = frozenset({"_children", "_params", "_persistent"})
@@ -331,19 +332,28 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
     if template is None or call.keywords or len(call.args) != (3 if "value" in template else 2):
         return
-    name = context.analysis.kind(call.args[1])
-    owner = context.analysis.kind(call.args[0])
-    if (
-        not isinstance(name, Const)
-        or name.value not in _OF_LINKS
-        or not (
-            owner == UNKNOWN or any(isinstance(k, Inst) and _is_layer(context, k, name.value) for k in options(owner))
-        )
-    ):
+    name = _asked_name(context, call)
+    if name is None:
         return
     operands = dict(zip(("obj", "name", "value"), map(context.operand, call.args)))
     decisions.replace(call, template, operands)
-    decisions.mark(call, None, f"?.{name.value}", "exact", _BY_NAME, "C2T390")
+    decisions.mark(call, None, f"?.{name}", "exact", _BY_NAME, "C2T390")
+
+
+def _asked_name(context: Context, call: ast.Call) -> str | None:
+    """Chainer's name, or one of those, that a link is asked for: `getattr(bn, k) for k in ('avg_mean', 'avg_var')`."""
+    owners, named = options(context.analysis.kind(call.args[0])), context.analysis.kind(call.args[1])
+    if named == Scalar("str"):  # computed: what is known to be one of Chainer's layers has no other names
+        layers = all(isinstance(k, Inst) and isinstance(k.cls, str) and _is_layer(context, k, "W") for k in owners)
+        own = any(isinstance(k, Inst) and k.cls in _HOLDERS for k in owners)
+        return "W" if layers and not own else None
+    for option in options(named):
+        name = str(option.value) if isinstance(option, Const) else ""
+        if name in _OF_LINKS and (
+            owners == (UNKNOWN,) or any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
+        ):
+            return name
+    return None
 
 
 def _is_layer(context: Context, kind: Inst, name: str) -> bool:

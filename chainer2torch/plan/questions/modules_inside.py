@@ -18,6 +18,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import asks, module_flag
 from chainer2torch.plan.native.unregistered import is_without_mode
 from chainer2torch.plan.questions.computed_names import asked_by_name, is_kept_attribute, object_of
+from chainer2torch.plan.questions.functions_around import functions_around
 from chainer2torch.plan.questions.link_parts import are_parts
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
@@ -27,6 +28,7 @@ from chainer2torch.plan.questions.paths import (
     gives_value,
     is_path,
     loops_in,
+    parameters_in,
     root_name,
     stored_names,
     taken_from,
@@ -67,8 +69,8 @@ class ModulesInside:
         self._seen: set[FuncInfo] = set()
         self._left_out: set[str] = set()  # parameters of the function looked into that are no module in its call
         body = statement.body if isinstance(statement, ast.With) else []
-        self._assigned = stored_names(statement)
-        self._around = _chain(context, statement)
+        self._assigned = stored_names(statement) | parameters_in(statement)
+        self._around = functions_around(context, statement)
         self._aliases = aliases_in(statement)
         self._values = values_in(statement)
         self._sure = self._passed_over = False
@@ -244,11 +246,10 @@ class ModulesInside:
         given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
         passed.update((name, self._handed(value, translate)) for name, value in given)
         own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
-        local = stored_names(info.node) - set(passed)
+        local = (stored_names(info.node) | parameters_in(info.node)) - set(passed)
         aliases = aliases_in(info.node)
-        shares_scope = info.module is self._context.module and (
-            not _chain(self._context, info.node) or bool(_chain(self._context, info.node) & self._around)
-        )
+        around = functions_around(self._context, info.node)
+        shares_scope = info.module is self._context.module and (not around or bool(around & self._around))
 
         def inner(expression: ast.expr) -> str | None:
             expression = follow(expression, aliases)
@@ -262,11 +263,11 @@ class ModulesInside:
             return ast.unparse(expression) if visible else None
 
         body = [info.node.body] if isinstance(info.node, ast.Lambda) else info.node.body
-        around = self._aliases, self._left_out
+        before = self._aliases, self._left_out
         functions = {name for name, value in given if name and self._is_function(value)}
         self._aliases, self._left_out = aliases, (left_out(info.node, passed, call) | functions) - local
         self._look(body, inner, loops_in(info.node))
-        self._aliases, self._left_out = around
+        self._aliases, self._left_out = before
 
     def _is_function(self, value: ast.expr) -> bool:
         """Whether it is a function of Chainer's, which runs no module."""
@@ -359,34 +360,9 @@ class ModulesInside:
                 and is_path(node)
                 and node.lineno < self._statement.lineno
                 and root_name(node) not in self._assigned
-                and _chain(self._context, node) <= self._around
+                and functions_around(self._context, node) <= self._around
             ):
                 yield node
-
-
-def modules_around(context: Context, statement: ast.stmt) -> list[str]:
-    """The modules that the code around a statement calls by names which have their values there already."""
-    around = _chain(context, statement)
-    later = {
-        n.id
-        for n in context.source.nodes
-        if isinstance(n, ast.Name)
-        and isinstance(n.ctx, ast.Store)
-        and n.lineno >= statement.lineno
-        and _chain(context, n) == around
-    }
-    found: dict[str, None] = {}
-    for node in context.source.nodes:
-        if (
-            isinstance(node, (ast.Name, ast.Attribute))
-            and isinstance(node.ctx, ast.Load)
-            and is_path(node)
-            and root_name(node) not in later
-            and _chain(context, node) <= around
-            and context.analysis.is_link(context.analysis.kind(node))
-        ):
-            found[ast.unparse(node)] = None
-    return [text for text in found if not any(text.startswith(other + ".") for other in found)]
 
 
 def _alike(a: Kind, b: Kind) -> bool:
@@ -396,14 +372,3 @@ def _alike(a: Kind, b: Kind) -> bool:
         and a.cls == b.cls
         and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
     )
-
-
-def _chain(context: Context, node: ast.AST) -> frozenset[ast.AST]:
-    """The functions around a node."""
-    found = []
-    parent = context.source.parents.get(node)
-    while parent is not None:
-        if isinstance(parent, FUNCTIONS):
-            found.append(parent)
-        parent = context.source.parents.get(parent)
-    return frozenset(found)

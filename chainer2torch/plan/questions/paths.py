@@ -25,6 +25,11 @@ def stored_names(tree: ast.AST) -> set[str]:
     return {n.id for n in nodes_of(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
+def parameters_in(tree: ast.AST) -> set[str]:
+    """The parameters of the functions in a tree, those of lambdas, too: names that mean nothing around it."""
+    return {n.arg for n in nodes_of(tree) if isinstance(n, ast.arg)}
+
+
 def loops_in(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
     return {

@@ -1,0 +1,69 @@
+"""What Python's functions over what can be gone through give: `itertools`, `heapq`, `map`; copies by `pickle`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.lattice import join_all
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.interpreter import Interpreter
+
+_FIRST = frozenset({"itertools.cycle", "itertools.dropwhile", "itertools.islice", "itertools.takewhile"})
+_SECOND = frozenset({"itertools.dropwhile", "itertools.takewhile", "heapq.nlargest", "heapq.nsmallest"})
+_SIDE_BY_SIDE = frozenset({"itertools.product", "itertools.zip_longest"})
+_CHOSEN = frozenset({"itertools.combinations", "itertools.combinations_with_replacement", "itertools.permutations"})
+_SEQUENCES, _NUMBERS = frozenset({"list", "tuple"}), frozenset({"int", "float", "str", "bool"})
+
+
+def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.Call) -> Kind | None:
+    """What a function gives; None for one that is not known here, or that is called with `*items`."""
+    if not args or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    if name.endswith("pickle.loads"):
+        return _pickled(interpreter, node.args[0])
+    elements = [interpreter.iterated(kind) for kind in args]
+    if name == "itertools.groupby":
+        alone = len(args) == 1 and not node.keywords
+        return Lst(Tup((elements[0] if alone else UNKNOWN, Lst(elements[0]))))
+    if name == "itertools.chain":
+        return Lst(join_all(elements))
+    if name == "itertools.chain.from_iterable":
+        return Lst(interpreter.iterated(elements[0]))
+    if name == "itertools.repeat":
+        return Lst(args[0])
+    if name in _SIDE_BY_SIDE:
+        return Lst(Tup(tuple(elements)))
+    if name in _CHOSEN:
+        return Lst(Lst(elements[0]))
+    if name in _SECOND:
+        return Lst(elements[1]) if len(args) > 1 else None
+    return Lst(elements[0]) if name in _FIRST else None
+
+
+def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Kind:
+    """``map(function, items)``."""
+    if len(args) < 2 or any(isinstance(a, ast.Starred) for a in node.args):
+        return UNKNOWN
+    function, items = args[0], args[1:]
+    if isinstance(function, Ref) and len(items) == 1:
+        name = function.name.removeprefix("builtins.")
+        if name in _NUMBERS:
+            return Lst(Scalar(name))
+        if name in _SEQUENCES:
+            return Lst(Lst(interpreter.iterated(interpreter.iterated(items[0]))))
+    if isinstance(function, Func):
+        return Lst(interpreter.call(function, [interpreter.iterated(kind) for kind in items], {}, None))
+    return UNKNOWN
+
+
+def _pickled(interpreter: Interpreter, given: ast.expr) -> Kind | None:
+    """``pickle.loads(pickle.dumps(x))``: a copy of x."""
+    if not isinstance(given, ast.Call) or not given.args:
+        return None
+    function = interpreter.facts.get(given.func)
+    made = isinstance(function, Ref) and function.name.endswith("pickle.dumps")
+    return interpreter.facts.get(given.args[0]) if made else None

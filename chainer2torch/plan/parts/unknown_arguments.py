@@ -1,0 +1,111 @@
+"""Values of unknown kind that a model gets from outside of it: ``y = model(pickle.load(file))``.
+
+Chainer's models take arrays of NumPy; a migrated one raises for them. Where the model uses its parameter as a tensor
+alone, ``torch.as_tensor(value)`` makes one of an array, and gives a tensor as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.models.used_parameters import LINKS_OF_LISTS, TENSOR_PARAMETERS
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_values import wrap
+
+_DEPTH = 3
+_OF_ARRAYS = frozenset({"array", "data", "ndim", "shape", "size"})
+# in these classes values come from other modules, or are batches
+_OF_TENSORS = ("chainer.Link", "chainer.training.StandardUpdater", "chainer.training.extensions.Evaluator")
+
+
+def unknown_as_tensors(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """Makes tensors of such arguments of a call, in the native style."""
+    arguments = [*call.args, *(k.value for k in call.keywords)]
+    if context.choices.style != "native" or context.migrated or not any(_is_open(context, a) for a in arguments):
+        return
+    cls = context.enclosing_class(call)
+    if cls is not None and any(context.analysis.derives(cls, base) for base in _OF_TENSORS):
+        return
+    infos = [_called(context, kind) for kind in options(context.analysis.kind(call.func))]
+    for place, argument in _placed(call):
+        if _is_open(context, argument) and all(_takes_tensor(context, info, place) for info in infos):
+            wrap(context, decisions, argument, "torch.as_tensor(value)")
+
+
+def _is_open(context: Context, argument: ast.expr) -> bool:
+    return not isinstance(argument, (ast.Starred, ast.Lambda)) and context.analysis.kind(argument) == UNKNOWN
+
+
+def _placed(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
+    """The arguments with their number or name, up to a starred one."""
+    for number, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            break
+        yield number, argument
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword.arg, keyword.value
+
+
+def _called(context: Context, kind: Kind) -> FuncInfo | None:
+    """The method of a model that a call runs: ``forward``, or ``__call__``, where it is the model that is called."""
+    if isinstance(kind, Func):
+        of_model = isinstance(kind.receiver, Inst) and context.analysis.is_link(kind.receiver)
+        return kind.info if of_model and _is_plain(kind.info) else None
+    if not isinstance(kind, Inst) or not context.analysis.is_link(kind):
+        return None
+    for base in context.analysis.mro(kind.cls):
+        if not isinstance(base, ClassInfo):
+            return None
+        found = next((base.methods[name] for name in ("forward", "__call__") if name in base.methods), None)
+        if found is not None:
+            return found if _is_plain(found) else None
+    return None
+
+
+def _is_plain(info: FuncInfo) -> bool:
+    changed = info.is_static or info.is_classmethod or info.is_changed or info.is_property
+    return not changed and not isinstance(info.node, ast.Lambda)
+
+
+def _takes_tensor(context: Context, info: FuncInfo | None, place: int | str, depth: int = 0) -> bool:
+    """Whether a method uses the parameter as a tensor wherever it names it, once for a function of Chainer's."""
+    if info is None or depth > _DEPTH:
+        return False
+    names = [a.arg for a in (*info.node.args.posonlyargs, *info.node.args.args)][1:]
+    if isinstance(place, int):
+        if place >= len(names):
+            return False
+        place = names[place]
+    ways = [_way(context, info, use, depth) for use in info.uses.get(place, ())]
+    return None not in ways and True in ways
+
+
+def _way(context: Context, info: FuncInfo, use: ast.expr, depth: int) -> bool | None:
+    """True for a use that takes tensors and no lists, False for one that any array has, None for another."""
+    parent = info.module.source.parents.get(use)
+    if not all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(use))):
+        return None
+    if isinstance(parent, ast.Attribute):
+        return False if parent.attr in _OF_ARRAYS else None
+    if isinstance(parent, ast.Call) and parent.func is not use:
+        place = next((i for i, argument in enumerate(parent.args) if argument is use), None)
+        kinds = options(context.analysis.kind(parent.func))
+        return True if place is not None and all(_takes(context, k, place, depth) for k in kinds) else None
+    return False if isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return)) else None
+
+
+def _takes(context: Context, callee: Kind, place: int, depth: int) -> bool:
+    if isinstance(callee, Ref):
+        row = context.rules.rows.get(callee.name) if callee.name.startswith("chainer.functions.") else None
+        if row is None or row.signature is None or place >= len(row.signature.parameters):
+            return False
+        parameter = row.signature.parameters[place]
+        return parameter.kind == "positional" and parameter.name in TENSOR_PARAMETERS
+    if isinstance(callee, Inst) and isinstance(callee.cls, str):
+        return callee.cls.startswith("chainer.links.") and not callee.cls.startswith(LINKS_OF_LISTS) and not place
+    return _takes_tensor(context, _called(context, callee), place, depth + 1)

@@ -1,0 +1,67 @@
+"""Other ways to values: lists that are repeated, copies by pickle, members by computed names, caught errors."""
+
+import numpy as np
+import pytest
+
+from chainer2torch.engine import migrate_source
+from tests.support.both_sides import HEAD, both
+
+REPEATED = {
+    "a list": "[0] * p[0], p[1] * [1, 2]",
+    "a text": "'ab' * p[1], p.max() * '-', '%s' % ('x' * p[1])",
+    "a tuple": "(0, 1) * p.max() + (2,)",
+    "nothing known": "[None] * p[1]",
+    "an array beside": "(np.array([1, 2, 3, 4], 'f') * y).sum()",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_lists_and_texts_are_repeated_by_elements_of_arrays(name: str) -> None:
+    original, migrated = both(
+        f"def f(x):\n    p = F.argmax(x, axis=1).array\n    y = F.relu(x).array[0]\n    return {REPEATED[name]}\n\n\n"
+        "def main(x):\n    return f(chainer.Variable(x))\n"
+    )
+    x = np.array([[0, 2, 1, 0], [3, 1, 0, 5]], np.float32)
+    assert repr(migrated["main"](x)) == repr(original["main"](x)) or migrated["main"](x) == original["main"](x)
+
+
+def test_a_pickled_copy_is_a_model_too() -> None:
+    original, migrated = both(
+        "import pickle\n\nmodel = L.Linear(3, 2)\nmodel.W.array[...] = 1\ncopied = pickle.loads(pickle.dumps(model))\n"
+        "y = copied(np.ones((2, 3), 'f')).array\nsame = copied.W.array is model.W.array\n"
+    )
+    np.testing.assert_array_equal(np.asarray(migrated["y"]), original["y"])
+    assert migrated["same"] is original["same"] is False
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "[float(getattr(bn, k).sum()) for k in ('avg_mean', 'avg_var')]",
+        "[getattr(bn, k).array.size for k in ['gamma', 'beta']]",
+        "[hasattr(bn, k) for k in ('gamma', 'avg_var', 'nothing')]",
+        "total",
+    ],
+)
+def test_members_of_layers_are_found_by_computed_names(asked: str) -> None:
+    original, migrated = both(
+        "bn = L.BatchNormalization(3)\nbn(np.arange(6, dtype='f').reshape(2, 3))\ntotal = 0\n"
+        f"for name in 'gamma', 'beta':\n    total += float(getattr(bn, name).array.sum())\nfound = {asked}\n"
+    )
+    assert migrated["found"] == pytest.approx(original["found"]) or migrated["found"] == original["found"]
+
+
+@pytest.mark.parametrize(
+    ("use", "state"),
+    [
+        ("try:\n    y = F.relu(x)\nexcept type_check.InvalidType:\n    y = None\n", "review"),
+        ("try:\n    y = F.relu(x)\nexcept (ValueError, type_check.InvalidType) as e:\n    y = None\n", "review"),
+        ("with pytest.raises(type_check.InvalidType):\n    F.relu(x)\n", "review"),
+        ("kind = type_check.InvalidType\n", "exact"),
+    ],
+)
+def test_the_error_of_type_checks_that_is_caught_is_asked_for(use: str, state: str) -> None:
+    head = HEAD + "import pytest\nfrom chainer.utils import type_check\n\nx = chainer.Variable(np.ones(3, 'f'))\n"
+    result = migrate_source(head + use)
+    assert [s.state for s in result.sites if s.symbol.endswith("InvalidType")] == [state], result.code
+    assert migrate_source(result.code).code == result.code

@@ -1,0 +1,55 @@
+"""What is printed of dictionaries, tuples and lists that hold arrays: NumPy's text, at any depth."""
+
+import collections
+
+import pytest
+import torch
+
+from chainer2torch.compat.backend.dispatch import shown
+from tests.support.both_sides import both
+
+# what a function prints of y, the array of a Variable of 2 x 3 numbers
+PRINTED = {
+    "a dictionary": "res = {'loss': y.array[0], 'n': 3}\n    print(res, str(res), '%s' % res)",
+    "a dictionary by keywords": "res = dict(loss=y.array[0])\n    print('{}'.format(res), f'{res}')",
+    "a dictionary that is filled": "res = {}\n    res['a'] = y.array[1]\n    print(res)",
+    "the result of a function": "print(stats(y))",
+    "a tuple with a text": "pair = (y.array[0], 'a')\n    print(pair)",
+    "a list of pairs": "found = []\n    for v in y.array:\n        found.append((1, v))\n    print(found, found[-1])",
+    "nested": "res = {'a': [y.array[0], {'b': (1, y.array[1])}]}\n    print(res)",
+    "arrays alone": "both = [y.array[0], y.array[1]]\n    print(both)",
+    "an attribute": "log = Log()\n    log.add(y)\n    print(log.kept)",
+    "a part of a comprehension": "print([v.shape for v in y][:1])",
+    "groups": "import itertools\n    for k, g in itertools.groupby(y.array, len):\n        print(k, list(g))",
+}
+DEFINED = """
+def stats(y):
+    return {'m': y.array[0], 's': y.array.shape}
+
+
+class Log:
+    def __init__(self):
+        self.kept = {}
+
+    def add(self, y):
+        self.kept['last'] = y.array[0]
+
+
+"""
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_containers_are_printed_as_they_were(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = "f(F.relu(chainer.Variable(np.arange(6, dtype='f').reshape(2, 3))))\n"
+    both(f"{DEFINED}def f(y):\n    {PRINTED[name]}\n\n\n{run}")
+    text = capsys.readouterr().out
+    half = text[: len(text) // 2]
+    assert half and text == half * 2
+
+
+def test_shown() -> None:
+    x = torch.arange(2)
+    assert repr(shown({"a": (x, [x]), "b": 1})) == "{'a': (array([0, 1]), [array([0, 1])]), 'b': 1}"
+    assert shown(x.shape) == (2,) and type(shown(x.shape)) is tuple
+    counted = collections.defaultdict(list, a=[x])
+    assert type(shown(counted)) is collections.defaultdict and repr(counted["a"][0]) == repr(x)
