@@ -49,6 +49,7 @@ from chainer2torch.plan.passes import (
     native_trainers,
     overridden_members,
     overridden_moves,
+    plain_numbers,
     references,
     registration,
     shadowing,
@@ -153,6 +154,11 @@ PASSES: tuple[Pass, ...] = (
         element_keys.run,
         # what is a number or a host array already needs no more
         yields_to=[(Part.WRAP, "references"), (Part.WRAP, "device_texts"), (Part.WRAP, "array_crossings")],
+    ),
+    _pass(
+        "plain_numbers",
+        plain_numbers.run,
+        yields_to=[(Part.WRAP, name) for name in ("references", "device_texts", "array_crossings", "element_keys")],
     ),
     _pass(
         "held_gradients",

@@ -65,3 +65,47 @@ def test_the_error_of_type_checks_that_is_caught_is_asked_for(use: str, state: s
     result = migrate_source(head + use)
     assert [s.state for s in result.sites if s.symbol.endswith("InvalidType")] == [state], result.code
     assert migrate_source(result.code).code == result.code
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "round(a, 3), round(a * 7)",
+        "[round(v, 2) for v in kept['a']]",
+        "json.dumps(kept), json.dumps({'a': a}), json.dumps([a, 1, None], indent=1)",
+        "json.dumps({'a': float(a)}), json.dumps('a'), json.dumps({'n': 3}, default=str)",
+        "round(float(a), 1), round(2.345, 1)",
+    ],
+)
+def test_numbers_of_arrays_are_rounded_and_written_as_json(written: str) -> None:
+    original, migrated = both(
+        "import json\n\n\ndef f(x):\n    a = (F.relu(x).array > 1).mean()\n    kept = {'a': []}\n"
+        f"    kept['a'].append(a)\n    return {written}\n\n\ndef main(x):\n    return f(chainer.Variable(x))\n"
+    )
+    x = np.array([[0, 2, 1], [3, 1, 4]], np.float32)
+    assert migrated["main"](x) == original["main"](x)
+
+
+def test_statistics_and_gradients_of_unknown_layers_are_printed_as_arrays() -> None:
+    code = migrate_source(
+        HEAD
+        + "\n\ndef show(model):\n    print(model.bn.avg_mean[:2], model[0].W.grad, model.fc.b.grad[0], model.grad)\n"
+    ).code
+    assert code.count("to_host(") == 3, code
+
+
+def test_what_a_dictionary_lacks_is_asked_of_the_other() -> None:
+    original, migrated = both(
+        "def f(x, one):\n    y = F.relu(x)\n    return y if one else {'y': y}\n\n\ndef main(x):\n"
+        "    x = chainer.Variable(x)\n    return '%s %s' % (f(x, True).array[0], f(x, True).shape)\n"
+    )
+    x = np.ones((2, 3), np.float32)
+    assert migrated["main"](x) == original["main"](x)
+
+
+def test_batches_of_dictionaries_with_arrays_and_numbers_are_tensors() -> None:
+    original, migrated = both(
+        "from chainer.dataset import concat_examples\n\nb = concat_examples([{'a': np.zeros(2, 'f'), 'b': 1}] * 2)\n"
+        "text = ['%s %s %s' % (k, v.dtype.name, v.shape) for k, v in sorted(b.items())]\n"
+    )
+    assert migrated["text"] == original["text"]

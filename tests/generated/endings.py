@@ -107,6 +107,22 @@ ENDINGS = (
         log['n'] += len(xs[i:i + 12])
     said += [float(np.mean(log['y'])), log['n'], float('%.4f' % log['y'][-1])]
 """,
+    # elements as keys, as numbers of Python, and in containers that are written
+    """    best = model(xs).array.argmax(axis=1)
+    runs = {k: len(list(group)) for k, group in itertools.groupby(sorted(best))}
+    said += [len(runs), sum(runs.values()), len('-' * best.max())]
+""",
+    """    signs = collections.Counter(tuple(row) for row in (model(xs[:8]).array > 0).astype(np.int32))
+    said += sorted(signs.values())
+""",
+    """    lengths = (model(xs[:4]).array > 0).sum(axis=1)
+    padded = [[1] * n + [0] * (9 - n) for n in lengths]
+    said += [sum(map(sum, padded)), len(padded[0])]
+""",
+    """    share = (model(xs).array > 0).mean()
+    last = {'best': model(xs[:2]).array.argmax(axis=1), 'n': 2}
+    said += [round(share, 2), len(json.dumps({'share': share})) > 5, len(str(last))]
+""",
     """    best = F.argmax(model(xs), axis=1).array
     names = {0: 'zero', 1: 'one', 2: 'two', 3: 'three'}
     said += [len(' '.join(names[int(k)] for k in best)), int(np.bincount(best, minlength=4).max())]

@@ -12,7 +12,10 @@ from collections.abc import Callable
 from tests.generated import endings, loops, stacks
 
 HEAD = """\
+import collections
 import copy
+import itertools
+import json
 
 import chainer
 import chainer.functions as F

@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     Scalar,
     Tensor,
     Tup,
+    Union,
     Unknown,
     options,
     scalar_type,
@@ -97,6 +98,8 @@ def zipped(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
 
 def batched(example: Kind) -> Kind:
     """What ``concat_examples`` makes of a list of such examples."""
+    if isinstance(example, Union):
+        return join_all([batched(option) for option in example.ordered])
     if isinstance(example, Tup):
         return Tup(tuple(batched(e) for e in example.items))
     if isinstance(example, (HostArray, Tensor)):

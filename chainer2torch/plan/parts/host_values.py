@@ -76,6 +76,7 @@ _OF_HOST_OBJECTS = frozenset(
     }
 )
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+_STATISTICS = ("avg_mean", "avg_var")  # of layers alone
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
 
 
@@ -123,12 +124,17 @@ def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
         )
     return (
         isinstance(node, ast.Attribute)
-        and node.attr in ("array", "data")
+        and (node.attr in ("array", "data", *_STATISTICS) or node.attr == "grad" and _is_of_layer(node.value))
         and context.imports_chainer
         and not context.migrated
         and _may_be_variable(context.analysis.kind(node.value))
         and context.analysis.kind(node) == UNKNOWN
     )
+
+
+def _is_of_layer(node: ast.expr) -> bool:
+    """``layer.W``, whose gradient is an array or None."""
+    return isinstance(node, ast.Attribute) and node.attr in _OF_LAYERS
 
 
 def _may_be_variable(kind: Kind) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Ref, Tensor
+from chainer2torch.analysis.kinds import HostArray, Kind, Lst, Ref, Tensor, Tup, scalar_type
 from chainer2torch.analysis.models.array_operators import repeats
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -37,6 +37,12 @@ def is_repeated(context: Context, node: ast.BinOp) -> bool:
     return repeats(node.op, context.analysis.kind(node.left), context.analysis.kind(node.right))
 
 
+def holds_numbers(kind: Kind) -> bool:
+    """Whether a value is a list or tuple of numbers, which NumPy takes as an array: ``z + [1, 2, 3]``."""
+    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
+    return bool(items) and all(scalar_type(item) in ("int", "float") for item in items)
+
+
 def _conversion(context: Context, node: ast.expr) -> str:
     """How a sequence of numbers becomes one that PyTorch takes; empty: it is one, or nobody knows."""
     kind: Kind = context.analysis.kind(node)
@@ -49,4 +55,4 @@ def _conversion(context: Context, node: ast.expr) -> str:
     return "tuple(value)" if lazy else ""
 
 
-__all__ = ["as_sequences", "is_repeated"]
+__all__ = ["as_sequences", "holds_numbers", "is_repeated"]

@@ -74,7 +74,7 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
         for value in _put_into(context, node):
             _shapes_as_tuples(context, decisions, value)
         kind = context.analysis.kind(node)
-        if isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and _holds_arrays(kind):
+        if isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
             wrap(context, decisions, node, "compat.shown(value)")
         else:
             to_host_if_array(context, decisions, node)
@@ -86,7 +86,7 @@ def _are_arrays(kind: Kind) -> bool:
     return bool(items) and all(isinstance(one, Tensor) for item in items for one in options(item))
 
 
-def _holds_arrays(kind: Kind) -> bool:
+def holds_arrays(kind: Kind) -> bool:
     """Whether an array that became a tensor is somewhere inside."""
     if isinstance(kind, Tensor):
         return kind.array
@@ -99,7 +99,7 @@ def _holds_arrays(kind: Kind) -> bool:
         items = kind.items
     elif isinstance(kind, Dct):
         items = (kind.element, *(item for _, item in kind.items))
-    return any(map(_holds_arrays, items))
+    return any(map(holds_arrays, items))
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:

@@ -10,11 +10,9 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
-    Lst,
     Method,
     Ref,
     Tensor,
-    Tup,
     options,
     scalar_type,
 )
@@ -50,7 +48,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, is_repeated
+from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
 from chainer2torch.plan.parts.tested_arrays import tested_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
@@ -72,8 +70,7 @@ _OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 # these read a tensor themselves
-_MAKING_ARRAYS = frozenset({"array", "asarray"})
-_WRITE = frozenset({"builtins.repr", "builtins.str"})
+_MAKING_ARRAYS, _WRITE = frozenset({"array", "asarray"}), frozenset({"builtins.repr", "builtins.str"})
 _CODE = "C2T320"
 _OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float was Python's own, which takes tensors
 
@@ -316,7 +313,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
             elif beside_expression(context, decisions, node, side, other):
                 return
-        elif _is_array(other) and _holds_numbers(kind):
+        elif _is_array(other) and holds_numbers(kind):
             wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
     if isinstance(node.op, ast.FloorDiv) and any(
         isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
@@ -367,12 +364,6 @@ def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind,
 
 def _is_array(kind: Kind) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
-
-
-def _holds_numbers(kind: Kind) -> bool:
-    """Whether a value is a list or tuple of numbers, which NumPy takes as an array: ``z + [1, 2, 3]``."""
-    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
-    return bool(items) and all(scalar_type(item) in ("int", "float") for item in items)
 
 
 def _made_double(kind: Kind, other: Kind) -> str:
