@@ -82,9 +82,21 @@ class SearchPaths:
         return frozenset(other for steps in self._steps.values() for _, others in steps for other, _ in others if other)
 
     @functools.cached_property
+    def _imported(self) -> frozenset[str]:
+        """The same, but for the packages that have run before a file in them imports them."""
+        return frozenset(
+            other
+            for path, steps in self._steps.items()
+            for _, others in steps
+            for other, _ in others
+            if other and not _is_package_around(other, path)
+        )
+
+    @functools.cached_property
     def _known(self) -> dict[str, dict[str, int]]:
         started = {path: self._at_start(path) for path in self.project.files}
-        found: dict[str, dict[str, int]] = {path: dict(known or {}) for path, known in started.items()}
+        # what a script that others import knows when it is started, these may not know
+        found = {path: dict(known or {}) if path not in self._imported else {} for path, known in started.items()}
         for _ in range(_ROUNDS):
             before = {path: dict(known) for path, known in found.items()}
             ways: dict[str, list[set[str]]] = {}
@@ -94,8 +106,8 @@ class SearchPaths:
                     for other, folder in others:
                         if line and (other is None or not _is_pythons(other)):
                             passed.add(folder)
-                        if other is not None and not _is_package_around(other, path):
-                            ways.setdefault(other, []).append(set(passed))
+                        if other in self._imported and not _is_package_around(str(other), path):
+                            ways.setdefault(str(other), []).append(set(passed))
                         if line and other is not None:
                             passed |= before.get(other, {}).keys()
                     for folder in passed if line else ():

@@ -15,13 +15,14 @@ _WORD = re.compile(r"\w+")
 def siblings_of(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
     """The modules beside a file that Python 2 would have imported by their bare names.
 
-    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too.
+    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too. What
+    is run for the package itself, ``__init__.py``, such a script does not run.
     """
-    folder = posixpath.dirname(path)
+    folder, name = posixpath.split(path)
     if posixpath.join(folder, "__init__.py") not in known:
         return frozenset()
     beside = [other for other in known if posixpath.dirname(other) == folder]
-    if any(_MAIN.search(texts[other]) for other in beside if other in texts):
+    if name != "__init__.py" and any(_MAIN.search(texts[other]) for other in beside if other in texts):
         return frozenset()
     found = {posixpath.splitext(posixpath.basename(other))[0] for other in beside if other.endswith(".py")}
     for other in known:

@@ -368,3 +368,19 @@ def test_a_package_of_a_common_name_might_not_be_found_first() -> None:
     known = {**sources, "plot.py": sources["scripts/plot.py"]}
     del known["scripts/plot.py"]
     assert homes(known)["plot.py"] == ("utils", "from utils import chainer_compat as compat")
+
+
+def test_a_script_that_a_test_imports_from_above_finds_the_helpers_there_too(tmp_path: Path) -> None:
+    """It was taken to know its own folder everywhere, as where it is started, and the test to know it through it."""
+    pool = f"{USES}\nif __name__ == '__main__':\n    print(f)\n"
+    sources = {
+        "src/__init__.py": "",
+        "src/pool.py": pool,
+        "src/net.py": f"from pool import f\n{USES}",
+        "src/train.py": f"from net import f\n{USES}\nif __name__ == '__main__':\n    print(f)\n",
+        "tests/__init__.py": "",
+        "tests/test_pool.py": f"import sys\nsys.path.append('.')\nfrom src.pool import f\n{USES}",
+    }
+    written(sources, tmp_path)
+    for folder, argv in (("src", ["train.py"]), ("", ["src/train.py"]), ("", ["-m", "tests.test_pool"])):
+        subprocess.run([sys.executable, *argv], cwd=tmp_path / folder, check=True, env={})

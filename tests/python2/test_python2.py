@@ -302,8 +302,11 @@ def test_a_file_that_parses_is_python_2_where_it_imports_what_lies_beside_it():
     (name,) = python2.modernised(package, engine.facts).keys() - {"run.py"}
     found = python2.modernised(package, engine.facts)[name]
     assert (name, found.text) == ("pkg/__init__.py", "from . import net\nfrom .net import *\n")
-    for others in ({"run.py": "print(1)\n"}, {"pkg/main.py": "if __name__ == '__main__':\n    pass\n"}):
-        assert "pkg/__init__.py" not in python2.modernised({**package, **others}, engine.facts)
+    assert "pkg/__init__.py" not in python2.modernised({**package, "run.py": "print(1)\n"}, engine.facts)
+    # a script of the folder finds them by their bare names, and so do the modules that it runs; it runs no __init__.py
+    started = {**package, "pkg/more.py": "import net\n", "pkg/main.py": "if __name__ == '__main__':\n    pass\n"}
+    found = python2.modernised(started, engine.facts)
+    assert found["pkg/__init__.py"].text.startswith("from . import net\n") and "pkg/more.py" not in found
     names = {**package, "pkg/__init__.py": "import net\nx = unicode(1) / 2\n"}
     assert python2.modernised(names, engine.facts)["pkg/__init__.py"].text.startswith("from . import net\n")
 

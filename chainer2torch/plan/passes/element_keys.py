@@ -43,6 +43,8 @@ _OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains
 _UPDATES = frozenset({"update", "subtract"})
 _ELEMENTS = frozenset({"fromkeys", "union", "intersection", "difference", "isdisjoint", "issubset", "issuperset"})
 
+_ROUNDING = ("AlmostEqual", "AlmostEquals", "assert_almost_equal", "assert_almost_equals", "assert_not_almost_equal")
+
 
 def run(context: Context) -> Decisions:
     """Puts the number in the place of the tensor."""
@@ -80,6 +82,10 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         return
     if isinstance(callee, Ref) and callee.name == "builtins.hash":
         _as_number(context, decisions, call.args[0])
+    elif _rounds(call, callee):
+        for value in call.args[:2]:
+            if all(isinstance(k, Tensor) and k.array and not k.rank for k in options(context.kind(value))):
+                wrap(context, decisions, value, "value.item()")
     elif isinstance(callee, Ref) and callee.name in _COUNTING:
         _as_list(context, decisions, call.args[0], pairs=callee.name in _OF_PAIRS)
     elif isinstance(call.func, ast.Attribute):
@@ -95,6 +101,13 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
             _as_number(context, decisions, call.args[0])
         elif name == "get" and isinstance(callee, Method) and isinstance(callee.receiver, Dct):
             _as_number(context, decisions, call.args[0])
+
+
+def _rounds(call: ast.Call, callee: Kind) -> bool:
+    """``assertAlmostEqual(loss.data, 0.5)`` rounds the difference, which Python asks a tensor for in vain."""
+    if isinstance(callee, Ref):
+        return callee.name.startswith("nose.tools.") and callee.name.endswith(_ROUNDING)
+    return isinstance(call.func, ast.Attribute) and call.func.attr.endswith(_ROUNDING)
 
 
 def _is_member(receiver: Kind, added: Kind, call: ast.Call) -> bool:

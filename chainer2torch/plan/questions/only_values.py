@@ -11,11 +11,18 @@ from chainer2torch.plan.context import Context
 def only_value(context: Context, name: ast.Name) -> ast.expr | None:
     """What the only assignment of the function around a name gives to it; None: there are several, or none."""
     scope = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
-    stores = [
-        n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Store)
-    ]
+    stores = context.ask(_stores, scope).get(name.id, [])
     parent = context.source.parents.get(stores[0]) if len(stores) == 1 else None
     return parent.value if isinstance(parent, ast.Assign) and parent.targets == stores else None
+
+
+def _stores(context: Context, scope: ast.AST) -> dict[str, list[ast.Name]]:
+    """The places that give each name a value, in a function or outside of functions: a module may be long."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in nodes_of(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.setdefault(node.id, []).append(node)
+    return found
 
 
 __all__ = ["only_value"]
