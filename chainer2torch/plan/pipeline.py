@@ -30,6 +30,7 @@ from chainer2torch.plan.passes import (
     adapters,
     array_crossings,
     array_modules,
+    computed_parameters,
     caught_errors,
     class_tests,
     device_texts,
@@ -134,6 +135,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("device_texts", device_texts.run),
     _pass("link_members", link_members.run),
     _pass("first_setups", first_setups.run),
+    _pass("computed_parameters", computed_parameters.run),
     _pass("model_copies", model_copies.run),
     _pass(
         "array_crossings",

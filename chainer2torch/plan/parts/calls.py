@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from chainer2torch.analysis.kinds import HostArray, Tensor, options
 from chainer2torch.plan.array_guards import widths
@@ -87,11 +87,23 @@ def emit_call(
         decisions.edit(call, Replace(context.source.span(call), row.value, {}, callee_only=True))
     elif not same:
         decisions.edit(call, replacement(context, call, choice.question, choice.template))
+        if choice.question.on_device and receiver is not None and choice.template.startswith("torch."):
+            _as_tensors(context, decisions, bound.extra_args)
     if receiver is None:
         decisions.use(site)
     state = "exact" if choice.settled else row.state
     decisions.mark(site, row, symbol, state, row.note if state != "exact" else "", difference=choice.difference)
     return choice
+
+
+def _as_tensors(context: Context, decisions: Decisions, arrays: Sequence[ast.expr]) -> None:
+    """Arrays of the host among those of an array module, which torch's functions do not take: ``xp.meshgrid(x, n)``.
+
+    On a GPU CuPy refuses to mix them, and so does PyTorch.
+    """
+    for array in arrays:
+        if all(isinstance(kind, HostArray) for kind in options(context.kind(array))):
+            decisions.wrap(array, "torch.as_tensor(value)", {})
 
 
 def _is_the_users(context: Context, call: ast.Call) -> bool:
