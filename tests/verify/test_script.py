@@ -209,8 +209,8 @@ def test_dead_and_hanging_workers(tmp_path):
 def test_a_hanging_worker_is_ended(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "train.py").write_text("import time\nprint('waiting', flush=True)\ntime.sleep(60)\n")
-    report = verify_script(tmp_path / "src", tmp_path / "src", ["train.py"], timeout=15)
-    assert "the Chainer worker was ended after 15 s (--timeout)" in _text(report) and "waiting" in _text(report)
+    report = verify_script(tmp_path / "src", tmp_path / "src", ["train.py"], timeout=9)
+    assert "the Chainer worker was ended after 9 s (--timeout)" in _text(report) and "waiting" in _text(report)
 
 
 def test_what_is_missing_is_said(tmp_path):

@@ -181,14 +181,20 @@ def test_what_is_made_from_another_comes_after_it():
     assert [other["target"] for other, _ in found] == ["net:BertModel", "net:Classifier", "net:Head"]
 
 
-def test_many_beginnings_leave_patience_for_changes():
+@pytest.fixture
+def no_garbage(monkeypatch):
+    """What fakes leave is nothing: looking for it after each attempt takes long in a large process."""
+    monkeypatch.setattr(chainer_search.search_room, "collect", lambda: None)
+
+
+def test_many_beginnings_leave_patience_for_changes(no_garbage):
     search = _Fake(lambda attempt: attempt.inputs["x"]["shape"] == [4, 10])
     starts = [_start(number, WORDS) for number in range(130)]
     assert search._climb(starts, float("inf")).inputs == {"x": dict(WORDS, shape=[4, 10])}
     assert search.tried <= chainer_search._STARTS + 1
 
 
-def test_what_the_layers_take_is_changed_first():
+def test_what_the_layers_take_is_changed_first(no_garbage):
     search = _Fake(lambda attempt: attempt.inputs["x"]["shape"][1] == 10)
     image = array("float32", (4, 5, 32, 32))
     assert search._climb([_start(1, image), _start(1, WORDS)], float("inf")).inputs["x"]["dtype"] == "int32"
