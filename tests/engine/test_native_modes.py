@@ -434,6 +434,8 @@ OUTSIDE = [
     "def choose():\n    return F.dropout\n",
     "class A(chainer.Chain):\n    def forward(self, x, g=F.dropout):\n        return g(x)\n",
     "def f(x, g=F.rrelu):\n    return g(x)\n",
+    "class A(chainer.Chain):\n    def forward(self, g):\n        h = F.dropout\n        return g is F.dropout or h\n",
+    "def f(x):\n    with chainer.using_config('train', False):\n        return [g(x) for g in (F.relu, F.dropout)]\n",
     "class A(chainer.Chain):\n    def forward(self, x, g=F.dropout):\n        return x if g is F.dropout else g(x)\n",
 ]
 
@@ -523,3 +525,18 @@ def test_a_switch_in_a_function_names_no_model_that_is_made_later() -> None:
         "a(np.ones((2, 3), 'f'))\nb(np.ones((2, 3), 'f'))\n"
     ).code
     assert "set_train(mode, a)" in code, code
+
+
+def test_a_value_in_a_block_has_the_mode_of_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No module is known there, so the block sets more than the model's own flag."""
+    body = MODEL.format(call="self.l(x)") + textwrap.dedent("""
+        def evaluate(model, x):
+            with chainer.using_config('train', False):
+                y = model(x)
+                for function in (F.dropout, F.relu):
+                    y = function(y)
+            return y
+        """)
+    program = loaded(native(body), tmp_path, monkeypatch)
+    net, x = program.Net(), torch.ones(50, dtype=torch.int64)
+    assert torch.equal(program.evaluate(net, x), torch.relu(net.l(x)))

@@ -195,9 +195,21 @@ def is_value(analysis: Facts, source: Source, node: ast.AST) -> bool:
 
 def is_unreached(analysis: Facts, source: Source, node: ast.AST, place: str | FuncInfo | None) -> bool:
     """Whether neither a module nor an argument can tell the mode to what asks for it; ``place`` is its module_flag."""
+    value = is_value(analysis, source, node)
     if isinstance(place, str):
-        return False
-    return is_value(analysis, source, node) or place is None and source.enclosing(node, ast.Lambda) is not None
+        return value and analysis.once(are_compared)
+    return value or place is None and source.enclosing(node, ast.Lambda) is not None
+
+
+def are_compared(analysis: Facts) -> bool:
+    """Whether the project asks somewhere which of these functions a value is: each bound one is a new object."""
+    return any(
+        isinstance(kind, Ref) and asks(analysis, kind.name)
+        for module in analysis.project.modules.values()
+        for compared in module.source.of(ast.Compare)
+        for part in (compared.left, *compared.comparators)
+        for kind in options(analysis.kind(part))
+    )
 
 
 def _switching(analysis: Facts) -> Iterator[tuple[ModuleInfo, list[bool | None]]]:
@@ -251,10 +263,10 @@ class _Calls:
             return  # what it holds was named elsewhere
         if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
             place = module_flag(self.analysis, module.source, node)
-            if isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
-                return
-            if is_unreached(self.analysis, module.source, node, place):
+            if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
                 self.unreached.add(module)
+            elif isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
+                return
             elif place is None:
                 self.asking_outside.add(module)
             else:

@@ -9,7 +9,7 @@ from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
-from chainer2torch.plan.native.train_flags import asks, is_value, module_flag, train_flags
+from chainer2torch.plan.native.train_flags import are_compared, asks, is_value, module_flag, train_flags
 from chainer2torch.rules.table import Row
 
 _DROPOUT = "chainer.functions.dropout"
@@ -29,7 +29,7 @@ def emit_in_mode(context: Context, decisions: Decisions, node: ast.expr, row: Ro
     if old is not None and context.version <= old.until or analysis.once(train_flags).in_switched(source):
         return False
     place = module_flag(analysis, source, node)
-    if not isinstance(place, str) or analysis.once(_are_compared):
+    if not isinstance(place, str) or analysis.once(are_compared):
         return False
     function = row.value or ""
     if row.name == _DROPOUT and not analysis.once(_says_ratio):
@@ -39,17 +39,6 @@ def emit_in_mode(context: Context, decisions: Decisions, node: ast.expr, row: Ro
     decisions.use(node)
     decisions.mark(node, row, row.name, row.state, row.note)
     return True
-
-
-def _are_compared(analysis: Facts) -> bool:
-    """Whether the project asks somewhere which of these functions a value is: each bound one is a new object."""
-    return any(
-        isinstance(kind, Ref) and asks(analysis, kind.name)
-        for module in analysis.project.modules.values()
-        for compared in module.source.of(ast.Compare)
-        for part in (compared.left, *compared.comparators)
-        for kind in options(analysis.kind(part))
-    )
 
 
 def _says_ratio(analysis: Facts) -> bool:

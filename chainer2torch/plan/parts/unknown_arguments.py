@@ -7,7 +7,6 @@ alone, ``torch.as_tensor(value)`` makes one of an array, and gives a tensor as i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.models.used_parameters import LINKS_OF_LISTS, TENSOR_PARAMETERS
@@ -15,6 +14,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.nones import bound
 
 _DEPTH = 3
 _OF_ARRAYS = frozenset({"array", "data", "ndim", "shape", "size"})
@@ -31,24 +31,13 @@ def unknown_as_tensors(context: Context, decisions: Decisions, call: ast.Call) -
     if cls is not None and any(context.analysis.derives(cls, base) for base in _OF_TENSORS):
         return
     infos = [_called(context, kind) for kind in options(context.analysis.kind(call.func))]
-    for place, argument in _placed(call):
-        if _is_open(context, argument) and all(_takes_tensor(context, info, place) for info in infos):
+    for argument in arguments:
+        if _is_open(context, argument) and all(_takes_tensor(context, info, call, argument) for info in infos):
             wrap(context, decisions, argument, "torch.as_tensor(value)")
 
 
 def _is_open(context: Context, argument: ast.expr) -> bool:
     return not isinstance(argument, (ast.Starred, ast.Lambda)) and context.analysis.kind(argument) == UNKNOWN
-
-
-def _placed(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
-    """The arguments with their number or name, up to a starred one."""
-    for number, argument in enumerate(call.args):
-        if isinstance(argument, ast.Starred):
-            break
-        yield number, argument
-    for keyword in call.keywords:
-        if keyword.arg is not None:
-            yield keyword.arg, keyword.value
 
 
 def _called(context: Context, kind: Kind) -> FuncInfo | None:
@@ -72,16 +61,12 @@ def _is_plain(info: FuncInfo) -> bool:
     return not changed and not isinstance(info.node, ast.Lambda)
 
 
-def _takes_tensor(context: Context, info: FuncInfo | None, place: int | str, depth: int = 0) -> bool:
+def _takes_tensor(context: Context, info: FuncInfo | None, call: ast.Call, argument: ast.expr, depth: int = 0) -> bool:
     """Whether a method uses the parameter as a tensor wherever it names it, once for a function of Chainer's."""
     if info is None or depth > _DEPTH:
         return False
-    names = [a.arg for a in (*info.node.args.posonlyargs, *info.node.args.args)][1:]
-    if isinstance(place, int):
-        if place >= len(names):
-            return False
-        place = names[place]
-    ways = [_way(context, info, use, depth) for use in info.uses.get(place, ())]
+    name = next((name for name, value in bound(info, call) if value is argument), "")
+    ways = [_way(context, info, use, depth) for use in info.uses.get(name, ())]
     return None not in ways and True in ways
 
 
@@ -93,19 +78,20 @@ def _way(context: Context, info: FuncInfo, use: ast.expr, depth: int) -> bool | 
     if isinstance(parent, ast.Attribute):
         return False if parent.attr in _OF_ARRAYS else None
     if isinstance(parent, ast.Call) and parent.func is not use:
-        place = next((i for i, argument in enumerate(parent.args) if argument is use), None)
         kinds = options(context.analysis.kind(parent.func))
-        return True if place is not None and all(_takes(context, k, place, depth) for k in kinds) else None
+        return True if all(_takes(context, k, parent, use, depth) for k in kinds) else None
     return False if isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return)) else None
 
 
-def _takes(context: Context, callee: Kind, place: int, depth: int) -> bool:
-    if isinstance(callee, Ref):
-        row = context.rules.rows.get(callee.name) if callee.name.startswith("chainer.functions.") else None
-        if row is None or row.signature is None or place >= len(row.signature.parameters):
-            return False
-        parameter = row.signature.parameters[place]
-        return parameter.kind == "positional" and parameter.name in TENSOR_PARAMETERS
-    if isinstance(callee, Inst) and isinstance(callee.cls, str):
-        return callee.cls.startswith("chainer.links.") and not callee.cls.startswith(LINKS_OF_LISTS) and not place
-    return _takes_tensor(context, _called(context, callee), place, depth + 1)
+def _takes(context: Context, callee: Kind, call: ast.Call, argument: ast.expr, depth: int) -> bool:
+    if not isinstance(callee, Ref) and not (isinstance(callee, Inst) and isinstance(callee.cls, str)):
+        return _takes_tensor(context, _called(context, callee), call, argument, depth + 1)
+    place = call.args.index(argument) if argument in call.args else -1
+    if isinstance(callee, Inst):
+        cls = str(callee.cls)
+        return cls.startswith("chainer.links.") and not cls.startswith(LINKS_OF_LISTS) and place == 0
+    row = context.rules.rows.get(callee.name) if callee.name.startswith("chainer.functions.") else None
+    if row is None or row.signature is None or not 0 <= place < len(row.signature.parameters):
+        return False
+    parameter = row.signature.parameters[place]
+    return parameter.kind == "positional" and parameter.name in TENSOR_PARAMETERS

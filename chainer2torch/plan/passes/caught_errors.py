@@ -9,6 +9,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
 _SYMBOL = "chainer.utils.type_check.InvalidType"
+_EXPECTING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "raises"})
 _CAUGHT = (
     "PyTorch's operations raise RuntimeError, ValueError, IndexError or TypeError where Chainer's type checks raise "
     "this; name those that are meant"
@@ -32,5 +33,9 @@ def _places(context: Context) -> Iterator[ast.expr]:
     for node in context.source.of(ast.ExceptHandler, ast.Call):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             yield node.type
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("aises", "assertRaisesRegex")):
+        elif isinstance(node, ast.Call) and _last(node.func) in _EXPECTING:
             yield from node.args[:1]
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -92,7 +92,7 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
         for call in module.source.of(ast.Call):
             outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
             for info in called(analysis, call):
-                for name, value in _bound(info, call):
+                for name, value in bound(info, call):
                     if isinstance(value, ast.Constant) and value.value is None:
                         found.add((info.node, name))
                     elif isinstance(value, ast.Attribute) and _is_option_of_none(analysis, value):
@@ -236,7 +236,8 @@ def _constructors(analysis: Analysis, of: ClassInfo | Kind) -> Iterator[FuncInfo
             return
 
 
-def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+def bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of a call of the project's own function, by the names of its parameters."""
     names = [a.arg for a in [*info.node.args.posonlyargs, *info.node.args.args]]
     if info.cls is not None and not info.is_static:
         names = names[1:]
@@ -249,4 +250,4 @@ def _bound(info: FuncInfo, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-__all__ = ["called", "may_be_none", "options_of_none", "parameters_of_none"]
+__all__ = ["bound", "called", "may_be_none", "options_of_none", "parameters_of_none"]
