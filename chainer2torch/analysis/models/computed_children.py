@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from collections.abc import Iterator
 
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import Inst, Kind, options, scalar_type
@@ -71,19 +72,16 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
     if wanted is None or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
     held: Kind | None = None
-    for owner in interpreter.mro(receiver.cls):
-        if isinstance(owner, ClassInfo):
-            interpreter.reads(owner, COMPUTED)
-            for other, kind in list(owner.attrs.items()):
-                if other.startswith(COMPUTED):
-                    names = _Names.of_key(other)
-                    if names == _ANY:
-                        return None
-                    held = join(held, kind) if names.meets(wanted) else held
-                elif wanted.has(other):
-                    if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
-                        return None
-                    held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
+    for other, kind in _attributes(interpreter, receiver.cls):
+        if other.startswith(COMPUTED):
+            names = _Names.of_key(other)
+            if names == _ANY:
+                return None
+            held = join(held, kind) if names.meets(wanted) else held
+        elif wanted.has(other):
+            if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
+                return None
+            held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
     return held
 
 
@@ -92,15 +90,20 @@ def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind
     if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
     held: Kind | None = None
-    for owner in interpreter.mro(receiver.cls):
+    for other, kind in _attributes(interpreter, receiver.cls):
+        if other.startswith(COMPUTED) and _Names.of_key(other).has(name):
+            if _Names.of_key(other) == _ANY:
+                return None
+            held = join(held, kind)
+    return held
+
+
+def _attributes(interpreter: Interpreter, cls: ClassInfo) -> Iterator[tuple[str, Kind]]:
+    """What a class and its bases of the project have, by name."""
+    for owner in interpreter.mro(cls):
         if isinstance(owner, ClassInfo):
             interpreter.reads(owner, COMPUTED)
-            for other, kind in list(owner.attrs.items()):
-                if other.startswith(COMPUTED) and _Names.of_key(other).has(name):
-                    if _Names.of_key(other) == _ANY:
-                        return None
-                    held = join(held, kind)
-    return held
+            yield from list(owner.attrs.items())
 
 
 def _names(interpreter: Interpreter, node: ast.expr | None) -> _Names | None:
