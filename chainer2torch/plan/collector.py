@@ -110,6 +110,7 @@ class Decisions:
         rule, advice = (row.name, row.next) if row is not None else ("", "")
         quiet = quiet or row is not None and row.quiet
         site = Site.at(node, symbol, state, code, message)
+        difference = difference or (row.difference if row is not None else "")
         if difference:
             state = "close" if state == "exact" else state
             site = dataclasses.replace(site, state=state, difference=difference)

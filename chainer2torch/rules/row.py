@@ -48,6 +48,7 @@ ROW_KEYS = frozenset(
         "until",
         "loud",
         "quiet",
+        "difference",
         "once",
     }
 )
@@ -160,6 +161,7 @@ class Row:
     loud: str = ""  # on which inputs PyTorch raises where Chainer gives a value (native style: "equal or raises")
     once: bool = False  # the question is one of the project: a file has one marker for it, and the report every place
     quiet: bool = False  # a place for review that asks a person nothing: it is in the report, without a marker
+    difference: str = ""  # the declared difference that every use of the name makes
     native: frozenset[str] = (
         frozenset()
     )  # the keys that the native style has for it; empty: it is as in the faithful one
@@ -244,6 +246,7 @@ def row_of(name: str, label: str, fields: dict[str, Any], errors: list[str], kin
         kind=kind,
         loud=fields.get("loud", ""),
         quiet=fields.get("quiet", False),
+        difference=fields.get("difference", ""),
         once=fields.get("once", False),
     )
 
@@ -322,11 +325,12 @@ def check(row: Row) -> Iterator[str]:
 
 def _check_templates(row: Row) -> Iterator[str]:
     parameters = row.signature.names if row.signature else frozenset()
+    for difference in (row.difference, *(case.difference for case in row.cases)):
+        if difference and difference not in differences.table():
+            yield f"difference `{difference}` is not declared: {', '.join(differences.table())} are"
     for case in row.cases:
         if case.when is not None:
             yield from _parse_problem(case.when, "guard")
-        if case.difference and case.difference not in differences.table():
-            yield f"difference `{case.difference}` is not declared: {', '.join(differences.table())} are"
     for template in row.templates:
         # what is written in the place of an assignment can be one
         for text in template.split(" = ", 1) if template == row.set else [template]:

@@ -23,7 +23,7 @@ MEANINGLESS = {
     "casting": "raises for some pairs of dtypes",
     "subok": "whether a subclass of ndarray stays one",
     "enable_double_backprop": "gradients of gradients are always possible",
-    "map_mixed16": "mixed16 has a marker of its own",
+    "map_mixed16": "arrays stay float32 under mixed16, a declared difference",
     "xp": "the device says which arrays are meant",
 }
 # Arguments that another part of the decision has looked at before the row is asked.

@@ -127,6 +127,10 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
     if any(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith("chainer.links.NStep") for k in kinds):
         decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
         return
+    if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load) and context.choices.style == "native":
+        if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
+            decisions.wrap(node.value, "list(value)")
+        return
     if not isinstance(node.ctx, ast.Load) or not all(
         isinstance(k, Inst)
         and k.cls != "chainer.Chain"
@@ -138,6 +142,16 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "getattr(chain, name)", operands)
+
+
+def _is_own_list(context: Context, kind: Kind) -> bool:
+    """Whether a value is a list of links of the project's own class, as Chainer slices it: a list of Python's."""
+    return (
+        isinstance(kind, Inst)
+        and isinstance(kind.cls, ClassInfo)
+        and context.analysis.derives(kind.cls, "chainer.ChainList")
+        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(kind.cls))
+    )
 
 
 def _inner_state(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, name: str) -> None:
@@ -328,6 +342,14 @@ def _may_be_link(context: Context, decisions: Decisions, node: ast.Attribute) ->
 def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``hasattr(link, 'W')``: silently false for a layer of PyTorch."""
     callee = context.analysis.kind(call.func)
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "__getattribute__"
+        and context.analysis.is_link(context.analysis.kind(call.func.value))
+        and len(call.args) == 1
+    ):  # a module of torch has its children where this does not look
+        operands = {"obj": context.operand(call.func.value), "name": context.operand(call.args[0])}
+        decisions.replace(call, "getattr(obj, name)", operands)
     if isinstance(callee, Ref) and callee.name == "builtins.vars" and len(call.args) == 1:
         _inner_state(context, decisions, call, context.analysis.kind(call.args[0]), "__dict__")
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None

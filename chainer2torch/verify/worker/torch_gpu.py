@@ -27,6 +27,8 @@ def use(device: str) -> None:
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
+    set_dtype = torch.set_autocast_dtype  # the declared difference mixed-precision: float32 on both sides
+    torch.set_autocast_dtype = lambda device_type, dtype: set_dtype(device_type, torch.float32)
 
 
 def describe(device: str) -> dict[str, Any]:
