@@ -38,6 +38,11 @@ PLACES = {
     "lists that are added to": "len({k for h in added(p) for k in h})",
     "numbers and elements": "len({k for h in begun(p) for k in h}), len(set(begun(p)[0] + [2]))",
     "parts of lists of both": "len(collections.Counter(tuple(s[i:i + 2]) for s in begun(p) for i in range(2)))",
+    "classes of elements": "isinstance(p[0], np.integer), isinstance(p[0], (int, np.integer)), np.isscalar(p[0])",
+    "classes of floating elements": "isinstance(y[0], np.floating), isinstance(y.sum(), float)",
+    "the type of an array": "type(y) is np.ndarray, type(p) == np.ndarray, type(p) != np.ndarray",
+    "arrays among lists": "nested([p, [q, (p, 3)]])",
+    "a table by dtypes": "BY_DTYPE.get(p.dtype), BY_DTYPE.get(y.dtype, 3), BY_DTYPE[p.dtype]",
     "a hash": "hash(p[0]) == hash(p[2])",
     "add": "len(collect(p))",
     "counting by hand": "sorted(count(p).items())",
@@ -70,6 +75,15 @@ def collect(p):
     for v in p:
         seen.add(v)
     return seen
+
+
+BY_DTYPE = {np.dtype("int64"): 1, np.dtype("int32"): 1}
+
+
+def nested(x):
+    if isinstance(x, (list, tuple)):
+        return [nested(v) for v in x]
+    return "array" if isinstance(x, np.ndarray) else x
 
 
 def filled(p):

@@ -56,7 +56,8 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
         if unknown or all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
             return True
     kinds = options(context.analysis.kind(node.value))
-    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Dct, HostArray, Tensor)) for k in kinds)
+    others = (Dct, HostArray, Lst, Tup)  # lists and the like have none
+    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, *others)) for k in kinds)
 
 
 def _names_shape(context: Context, node: ast.Name) -> bool:
