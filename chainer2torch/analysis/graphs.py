@@ -43,6 +43,13 @@ _GROWS = frozenset({"append", "extend", "insert"})
 _BACKWARD = frozenset({"backward"})
 _GRAD = Ref("chainer.grad")
 _COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
+_WITHOUT_GRAPH = (
+    "torch.Generator",
+    "torch.device",
+    "torch.load",
+    "torch.optim.",
+    "torch.utils.data.",
+)  # what these make
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,9 +220,13 @@ class _Reading:
         if (
             not self.recording
             or not any(may_hold_graph(k) for k in options(self.kind(node)))
-            or called_name(node) in _LEAVES
-        ):  # `chainer.Variable(x)`: nothing was computed for it
+            or called_name(node) in _LEAVES  # `chainer.Variable(x)`: nothing was computed for it
+            or isinstance(node, ast.Call)
+            and any(isinstance(k, Ref) and k.name.startswith(_WITHOUT_GRAPH) for k in options(self.kind(node.func)))
+        ):
             return NOTHING
+        if isinstance(node, ast.IfExp):
+            return self._value(node.body, state) | self._value(node.orelse, state)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES:
             if not isinstance(self.kind(node.func.value), (Mod, Ref)):
                 return self._value(node.func.value, state)

@@ -20,6 +20,27 @@ class ChainList(nn.ModuleList):
         """Removes the module at a position and returns it."""
         return super().pop(key)
 
+    def index(self, module: nn.Module, *bounds: int) -> int:
+        """The first position of a module."""
+        return list(self).index(module, *bounds)
+
+    def count(self, module: nn.Module) -> int:
+        """How often a module is in the list."""
+        return list(self).count(module)
+
+    def remove(self, module: nn.Module) -> None:
+        """Removes a module."""
+        del self[list(self).index(module)]
+
+    def reverse(self) -> None:
+        """Turns the order around."""
+        for position, module in enumerate(list(self)[::-1]):
+            self[position] = module
+
+    def clear(self) -> None:
+        """Removes all modules."""
+        del self[:]
+
 
 class FunctionModule(nn.Module):
     """A function as a module, for nn.Sequential. Source: chainer.Sequential, which takes functions as they are."""

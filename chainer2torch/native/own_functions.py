@@ -53,6 +53,7 @@ class Function:
     backward_cpu: Any
     backward_gpu: Any
     _kept: Any = ((), ())  # where: .retain_inputs, .retain_outputs
+    output_data: Any = ()  # where: .output_data
 
     def __call__(self, *inputs: Any) -> Any:
         outputs = _OldStep.apply(self, *map(torch.as_tensor, inputs))  # type: ignore[no-untyped-call]
@@ -107,12 +108,14 @@ class _OldStep(torch.autograd.Function):
         ctx.mark_non_differentiable(*(y for y in outputs if not y.is_floating_point()))
         ctx.node, ctx.inputs = node, inputs
         ctx.inputs = [x if i in node._kept[0] else None for i, x in enumerate(inputs)]  # where: .retain_inputs
+        ctx.outputs = [y.data if i in node._kept[1] else None for i, y in enumerate(outputs)]  # where: .output_data
         return outputs
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         # copies: `backward` may write into a gradient that other functions get, too
         grad_outputs = tuple(None if g is None else g.detach().clone() for g in grad_outputs)
+        ctx.node.output_data = tuple(ctx.outputs)  # where: .output_data
         with torch.no_grad():
             found = ctx.node.backward(tuple(ctx.inputs), grad_outputs)
         gradients = [

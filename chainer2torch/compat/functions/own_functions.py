@@ -26,6 +26,7 @@ class FunctionNode:
     _retained_outputs: tuple[int, ...] = ()
     _saved_inputs: tuple[torch.Tensor, ...] = ()
     _saved_outputs: tuple[torch.Tensor, ...] = ()
+    _n_outputs = 0
 
     @property
     def label(self) -> str:
@@ -166,6 +167,12 @@ class Function(FunctionNode):
         """The gradients of inputs on a GPU."""
         return (None,) * len(inputs)
 
+    @property
+    def output_data(self) -> tuple[torch.Tensor | None, ...]:
+        """All outputs, None for those that ``forward`` did not keep; in ``backward`` only."""
+        kept = dict(zip(self._retained_outputs, self._saved_outputs))
+        return tuple(kept.get(i) for i in range(self._n_outputs))
+
     def _gradients(
         self, needed: tuple[bool, ...], grad_outputs: tuple[torch.Tensor | None, ...]
     ) -> list[torch.Tensor | None]:
@@ -230,6 +237,7 @@ class _OwnFunction(torch.autograd.Function):
         kept = ctx.kept if isinstance(node, Function) else ctx.saved_tensors
         node._saved_inputs = kept[: ctx.n_inputs]
         node._saved_outputs = kept[ctx.n_inputs :]
+        node._n_outputs = len(grad_outputs)
         hooks = list({**getattr(ctx, "chainer_hooks", {}), **node.local_function_hooks}.values())
         arrays = (
             [

@@ -21,7 +21,7 @@ from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
-from chainer2torch.plan.native.optimizer_lines import fills, is_one_of, loss_lines, model_clears
+from chainer2torch.plan.native.optimizer_lines import clear_model, fills, is_one_of, loss_lines
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
@@ -45,6 +45,7 @@ from chainer2torch.plan.native.optimizers import (
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
+_NO_PARAMETERS = "[{'params': []}]"
 _FILL = "native.fill_missing_gradients"
 _CROSSED = "native.step_keeping_graphs(self)"
 _SUBSTITUTES = {"zero_grads": "self.zero_grad"}
@@ -104,7 +105,7 @@ class _Writer:
         for made in self.placements:
             own = [setup for setup in made.setups if setup in self.context.source.parents]
             for setup in own if len({ast.unparse(model_of(setup)) for setup in own}) == 1 else ():
-                self._clear(setup)
+                clear_model(self.context, self.decisions, self.uses, self.done, setup)
 
     def write_uses(self, uses: Iterable[Use]) -> None:
         """The uses of optimizers in this file, also of such whose site is not known: what an updater hands out."""
@@ -160,7 +161,7 @@ class _Writer:
         if made.place is Place.LATER:
             template = f"functools.partial({', '.join([name, *texts])})" if texts else name
         else:
-            params = "[{'params': []}]" if made.place is Place.EMPTY else "link.parameters()"
+            params = _NO_PARAMETERS if made.place is Place.EMPTY else "link.parameters()"
             template = f"{name}({', '.join([params, *texts])})"
         if made.form is not NAMED:
             decisions.use(made.maker.func)
@@ -169,6 +170,9 @@ class _Writer:
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
             return
         assert made.setup is not None
+        once = self._named_once(made.setup)
+        if once:
+            template = template.replace("link.parameters()", _NO_PARAMETERS, 1)
         if made.place is Place.MAKER:
             operands["link"] = Operand(code=source.segment(made.model))
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
@@ -178,16 +182,18 @@ class _Writer:
         if made.place is Place.SETUP:
             assert isinstance(first, ast.Assign)
             decisions.edit(first, Remove(source.start(first)))
-            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
+            template = f"native.set_up({template}, link)" if once else template
+            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "" if once else "link")])
             operands["optimizer"] = Operand(code=source.segment(first.targets[0]))
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
         elif self._behind("optimizer", "link") and not is_assigned(context, made.setup):
             operands["model"] = Operand(code=source.segment(made.model))
-            template = template.replace("link.parameters()", "[{'params': []}]", 1)
+            template = template.replace("link.parameters()", _NO_PARAMETERS, 1)
             decisions.edit(made.setup, Replace(source.span(made.setup), f"native.set_up({template}, model)", operands))
         elif self._behind("optimizer", "link"):
             assert isinstance(second, ast.Assign)
-            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "link")])
+            template = f"native.set_up({template}, link)" if once else template
+            template = "\n".join([f"optimizer = {template}", *self._behind("optimizer", "" if once else "link")])
             operands["optimizer"] = Operand(code=source.segment(second.targets[0]))
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
         else:
@@ -207,10 +213,13 @@ class _Writer:
             self.decisions.edit(setup, Replace(self.context.source.span(setup), "native.set_up(self, link)", its))
             return
         lines = ["self = self(link.parameters())"] if made.place is Place.LATER else []
-        if made.place is Place.EMPTY:
+        once = self._named_once(setup)
+        if once:
+            lines = [f"{'self = ' * bool(lines)}native.set_up(self{f'({_NO_PARAMETERS})' * bool(lines)}, link)"]
+        elif made.place is Place.EMPTY:
             lines = ["self.param_groups[0]['params'] = list(link.parameters())"]
             lines += ["self.state.clear()"] if sets_up_again(self.objects, inst) else []
-        lines += self._behind("self", "link")
+        lines += self._behind("self", "" if once else "link")
         if lines:
             operands = {
                 "self": Operand(code=self.context.source.segment(receiver.value)),
@@ -220,30 +229,17 @@ class _Writer:
         else:
             self.decisions.edit(statement, Remove(start))
 
-    def _clear(self, setup: ast.Call) -> None:
-        """``model.cleargrads()`` in the function that sets the optimizer up and makes its steps: ``zero_grad()``."""
-        context, decisions = self.context, self.decisions
-        function = places.function_of(context, setup)
-        steps = [
-            use
-            for use in self.uses
-            if use.member == "update"
-            and use.context.module is context.module
-            and places.function_of(context, use.node) is function
-        ]
-        for call in model_clears(context, setup, steps):
-            if call.func not in self.done and isinstance(call.func, ast.Attribute):
-                self.done.add(call.func)
-                row = context.rules.member("chainer.Link", call.func.attr)
-                optimizer = Operand(code=context.source.segment(steps[0].node))
-                decisions.replace(call.func, "self.zero_grad", {"self": optimizer})
-                if row is not None:
-                    decisions.mark(call.func, row, row.name, "exact")
+    def _named_once(self, setup: ast.Call) -> bool:
+        """Whether the model may be named once only: ``setup(Net())`` makes one, and the optimizer is asked for it."""
+        return self._asks() and any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(model_of(setup)))
+
+    def _asks(self) -> bool:
+        """Whether the optimizer has to know its model."""
+        return needs_target(self.objects, self.family, self._is_lent) or any(h.way is Way.OBJECT for h in self.hooks)
 
     def _behind(self, optimizer: str, model: str) -> list[str]:
-        """What is said behind the statement that makes an optimizer, as lines of a template."""
-        asks = needs_target(self.objects, self.family, self._is_lent) or any(h.way is Way.OBJECT for h in self.hooks)
-        lines = [f"{optimizer}.target = {model}"] if asks else []
+        """What is said behind the statement that makes an optimizer, as lines of a template; no model: it knows it."""
+        lines = [f"{optimizer}.target = {model}"] if model and self._asks() else []
         lines += [f"{optimizer}.register_step_pre_hook({_FILL})"] if self._fills() else []
         return [*lines, *([f"{heeding.HEED}({optimizer})"] if self.heeds and not self.hooks else [])]
 

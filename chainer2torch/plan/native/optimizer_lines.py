@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native import places
@@ -39,7 +40,29 @@ def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
     )
 
 
-def model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
+def clear_model(
+    context: Context, decisions: Decisions, uses: Sequence[Use], done: set[ast.AST], setup: ast.Call
+) -> None:
+    """``model.cleargrads()`` in the function that sets the optimizer up and makes its steps: ``zero_grad()``."""
+    function = places.function_of(context, setup)
+    steps = [
+        use
+        for use in uses
+        if use.member == "update"
+        and use.context.module is context.module
+        and places.function_of(context, use.node) is function
+    ]
+    for call in _model_clears(context, setup, steps):
+        if call.func not in done and isinstance(call.func, ast.Attribute):
+            done.add(call.func)
+            row = context.rules.member("chainer.Link", call.func.attr)
+            optimizer = Operand(code=context.source.segment(steps[0].node))
+            decisions.replace(call.func, "self.zero_grad", {"self": optimizer})
+            if row is not None:
+                decisions.mark(call.func, row, row.name, "exact")
+
+
+def _model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
     """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
     setup, given = context.source.statement(setup_call), model_of(setup_call)
     function = places.function_of(context, setup)
@@ -112,4 +135,4 @@ def loss_lines(context: Context, call: ast.Call, operands: dict[str, Operand], c
     return [*first, "self.zero_grad()", f"{name}.backward({'retain_graph=True' * crosses})"]
 
 
-__all__ = ["fills", "free_name", "is_one_of", "loss_lines", "model_clears"]
+__all__ = ["clear_model", "fills", "free_name", "is_one_of", "loss_lines"]

@@ -59,9 +59,7 @@ def _mark_trainers(context: Context, decisions: Decisions) -> None:
         name = context.reference(call.func) or ""
         if name not in SAVED or ".save_" not in name or context.kind(call.func) != Ref(name) or len(call.args) < 2:
             continue
-        if any(
-            _derives(context, k, base) for k in options(context.kind(call.args[1])) for base in (_TRAINER, _UPDATER)
-        ):
+        if _may_be(context, call.args[1], _TRAINER) or _may_be(context, call.args[1], _UPDATER):
             message = "it has no state in Chainer's layout: use torch.save(trainer.state_dict(), file)"
             decisions.mark(call.func, context.rules.rows[name], name, "manual", message)
 
@@ -142,7 +140,7 @@ def _setting_in(cls: ast.ClassDef) -> ast.Assign | None:
 def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Call, name: str) -> None:
     bound, row = _arguments(context, objects, call, name), context.rules.rows[name]
     if bound is None:
-        if len(call.args) > 1 and any(_derives(context, k, _UPDATER) for k in options(context.kind(call.args[1]))):
+        if len(call.args) > 1 and _may_be(context, call.args[1], _UPDATER):
             message = "an updater has no file of its own: save and load the trainer"
             decisions.mark(call.func, row, name, "manual", message)
         return
@@ -177,6 +175,19 @@ def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) ->
     if _may_say_itself(context, given["obj"]) and given.keys() & {"strict", "path", "ignore_names"}:
         return None
     return bound if is_native_file(context, objects, given["obj"], path) else None
+
+
+def _may_be(context: Context, obj: ast.expr, base: str) -> bool:
+    """Whether an object is a trainer, or an updater: one that an earlier run has migrated is known by names only."""
+    kinds, word = options(context.kind(obj)), base.rpartition(".")[2]
+    if any(_derives(context, k, base) or _is_migrated(k, word) for k in kinds):
+        return True
+    return UNKNOWN in kinds and ast.unparse(obj).rpartition(".")[2].lower().endswith(word.lower())
+
+
+def _is_migrated(kind: Kind, word: str) -> bool:
+    name = (kind.cls if isinstance(kind.cls, str) else kind.cls.name) if isinstance(kind, Inst) else ""
+    return name.startswith("chainer_compat.") and name.endswith(word)
 
 
 def _derives(context: Context, kind: Kind, base: str) -> bool:
@@ -226,6 +237,8 @@ def is_native_file(context: Context, objects: Objects, obj: ast.expr, path: ast.
     kind = context.kind(obj)
     if objects.is_native(kind):
         return True
+    if not objects.of(kind) and _may_be(context, obj, _UPDATER):
+        return False
     training = [k for k in options(kind) if objects.of(k)]
     if not all(objects.is_native(k) or _has_state(context, k) for k in training):
         return False

@@ -19,7 +19,7 @@ from chainer2torch.rules.table import Row
 
 _LIST = "chainer.ChainList"
 # of Chainer's list, and not of nn.ModuleList, or other than there
-_OTHERWISE = frozenset({"index", "count", "pop", "remove", "reverse"})
+_OTHERWISE = frozenset({"clear", "index", "count", "pop", "remove", "reverse"})
 
 
 def chain_list(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -72,7 +72,7 @@ def _asks_for_more(analysis: Analysis) -> bool:
                 return True
     return any(
         node.attr in _OTHERWISE
-        and any(isinstance(k, Inst) and k.cls == _LIST for k in options(analysis.kind(node.value)))
+        and any(isinstance(k, Inst) and analysis.derives(k.cls, _LIST) for k in options(analysis.kind(node.value)))
         for module in analysis.project.modules.values()
         for node in module.source.of(ast.Attribute)
     )

@@ -122,4 +122,6 @@ def _known_before(context: Context, scope: ast.AST | None, call: ast.Call) -> se
 
 def _keeps_all(context: Context, call: ast.Call) -> bool:
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "retain_grad")]
-    return bool(given) and context.analysis.kind(given[0]) != Const(False)
+    if not given or call.args and isinstance(given[0], ast.Call):  # it makes the gradient that PyTorch's takes
+        return False
+    return context.analysis.kind(given[0]) != Const(False)

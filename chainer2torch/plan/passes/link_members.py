@@ -126,6 +126,10 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
     if any(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith("chainer.links.NStep") for k in kinds):
         decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
         return
+    if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load) and context.choices.style == "native":
+        if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
+            decisions.wrap(node.value, "list(value)")
+        return
     if not isinstance(node.ctx, ast.Load) or not all(
         isinstance(k, Inst)
         and k.cls != "chainer.Chain"
@@ -137,6 +141,16 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "getattr(chain, name)", operands)
+
+
+def _is_own_list(context: Context, kind: Kind) -> bool:
+    """Whether a value is a list of links of the project's own class, as Chainer slices it: a list of Python's."""
+    return (
+        isinstance(kind, Inst)
+        and isinstance(kind.cls, ClassInfo)
+        and context.analysis.derives(kind.cls, "chainer.ChainList")
+        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(kind.cls))
+    )
 
 
 def _inner_state(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, name: str) -> None:

@@ -220,6 +220,7 @@ def _steps(
             for parameter, grad in moved:
                 parameter.sub_(grad, alpha=case["rate"] / largest)
         kept_state.cut(model.modules(), _has_graph, torch.Tensor.detach, ["_buffers"])
+        model.zero_grad()  # a parameter that this call does not reach has no gradient, as under Chainer
         _, arrays = torch_snippets.run(case, inputs, job, namespace)
         yield from ((f"step/{step}/{key}", value) for key, value in arrays.items() if key.startswith("out"))
     if case["steps"]:

@@ -1,0 +1,67 @@
+"""Lists of links of the program's own classes: what Chainer's list gives for a slice, and its methods."""
+
+import numpy as np
+import pytest
+
+from tests.support.native_snippets import run
+
+PROGRAM = """
+import chainer.links as L
+
+
+class Stage(chainer.ChainList):
+    def __init__(self, n, scale):
+        super().__init__(*[L.Scale(1, (2,)) for _ in range(n)])
+        self.scale = scale
+        for i, link in enumerate(self):
+            link.W.array[...] = [i + 1, scale]
+
+    def forward(self, x):
+        return Halves(self)(x)
+
+
+class Halves(chainer.Function):
+    def __init__(self, stage):
+        self.stage = stage
+
+    def forward(self, inputs):
+        self.retain_outputs((0,))
+        with chainer.no_backprop_mode():
+            y = chainer.Variable(inputs[0])
+            for link in self.stage:
+                y = F.tanh(link(y))
+        return y.array,
+
+    def backward(self, inputs, grad_outputs):
+        y, = self.output_data
+        g = grad_outputs[0].copy()
+        for link in self.stage[::-1]:
+            g = g * (1 - y * y) * link.W.array
+        return g,
+
+
+def run(xs):
+    stage = Stage(3, 0.5)
+    x = chainer.Variable(xs[0])
+    F.sum(stage(x)).backward()
+    values = [float(v) for v in x.grad[0]]
+    MORE
+    return values + [float(link.W.array[0]) for link in stage]
+"""
+
+
+MORE = [
+    "values.append(float(stage[-2:][0].W.array[0]))",
+    "values.append(stage.index(stage[1]))",
+    "values.append(stage.count(stage[1]))",
+    "stage.remove(stage[1])",
+    "stage.reverse()",
+    "stage.pop(0)",
+    "stage.clear()",
+]
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_slices_and_methods(more):
+    theirs, ours, _ = run(PROGRAM.replace("MORE", more))
+    assert np.allclose(theirs, ours, rtol=1e-5)
