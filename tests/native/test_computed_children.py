@@ -138,3 +138,27 @@ def run(xs):
 def test_a_name_of_which_nothing_is_known_may_be_any():
     theirs, ours, code = run(NOBODY_KNOWS)
     assert tuple(ours) == theirs, code
+
+
+ASKED = """
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self, heads):
+        super(Net, self).__init__()
+        with self.init_scope():
+            for head in heads:
+                self.__setattr__(head, L.Linear(2, heads[head]))
+        self.heads = heads
+
+    def __call__(self, x):
+        return [self.__getattribute__(head)(x) for head in self.heads]
+
+def run(xs):
+    return [y.shape for y in Net({'a': 2, 'b': 3})(chainer.Variable(xs[0]))]
+"""
+
+
+def test_children_are_found_by_getattribute():
+    theirs, ours, code = run(ASKED)
+    assert [tuple(shape) for shape in ours] == theirs, code

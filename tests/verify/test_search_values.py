@@ -74,6 +74,12 @@ def test_values_to_unpack():
     assert found[0] == ({"x": IMAGE}, {})
 
 
+def test_a_table_where_one_is_asked_for():
+    for text in ("'list' object has no attribute 'keys'", "attribute name must be string, not 'int'"):
+        found = _repaired({}, {"n": "8", "heads": "[2, 2]"}, AttributeError(text))
+        assert ({}, {"n": "8", "heads": "{'a': 2, 'b': 3}"}) in found
+
+
 def test_options_grow_by_what_they_lack():
     error = AttributeError("'types.SimpleNamespace' object has no attribute 'n_layers'")
     found = _repaired({}, {"args": "types.SimpleNamespace(a=1)"}, error)

@@ -341,6 +341,14 @@ def _may_be_link(context: Context, decisions: Decisions, node: ast.Attribute) ->
 def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``hasattr(link, 'W')``: silently false for a layer of PyTorch."""
     callee = context.analysis.kind(call.func)
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "__getattribute__"
+        and context.analysis.is_link(context.analysis.kind(call.func.value))
+        and len(call.args) == 1
+    ):  # a module of torch has its children where this does not look
+        operands = {"obj": context.operand(call.func.value), "name": context.operand(call.args[0])}
+        decisions.replace(call, "getattr(obj, name)", operands)
     if isinstance(callee, Ref) and callee.name == "builtins.vars" and len(call.args) == 1:
         _inner_state(context, decisions, call, context.analysis.kind(call.args[0]), "__dict__")
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Ref
+from chainer2torch.analysis.kinds import Class, Inst, Ref, options as kinds_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
@@ -21,6 +21,7 @@ from chainer2torch.verify.models.own_parameters import parameters
 from chainer2torch.verify.worker import model_text
 
 _MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
+_LINK = "chainer.Link"
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
     (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
@@ -66,6 +67,8 @@ class Hints:
             found += self._settings.get(name, [])
             found += [text for owner in owners for text in _compared_with(owner.node, name)]
             found += [text for owner in owners for text in _compared_with(owner.module.source.tree, name)]
+            if not found and (number := _called_with(self._init(cls), name)) is not None:
+                found += self._classes_of(cls, number)
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
@@ -74,7 +77,7 @@ class Hints:
             "methods": list(methods),
             "by_keyword": sorted(by_keyword),
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
-            "first": _first_sort(cls),
+            "first": self._first_sort(cls),
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
 
@@ -97,6 +100,41 @@ class Hints:
         owners = (owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo))
         return next((owner.methods["__init__"] for owner in owners if "__init__" in owner.methods), None)
 
+    def _classes_of(self, cls: ClassInfo, number: int) -> list[str]:
+        """Classes of links that a constructor may make, for a parameter that it calls with so many arguments."""
+        found = []
+        for other in self._analysis.classes.values():
+            init = self._init(other)
+            if other is cls or init is None or not self._analysis.derives(other, _LINK):
+                continue
+            needed = [name for name, default in parameters(init) if default is None]
+            if len(needed) <= number <= len(parameters(init, every=True)) and (text := _reference(other)):
+                found.append((other.module is not cls.module, text))
+        return [text for _, text in sorted(found)]
+
+    def _first_sort(self, cls: ClassInfo) -> str:
+        """What the layers that a class names say of its inputs, its own and its bases' first, then those of the links
+        of the project that it makes.
+        """
+        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
+        seen: list[ClassInfo] = []
+        found: list[str] = []
+        for _ in range(_MAX_DEPTH):
+            seen += owners
+            sort = _sort_of("\n".join(ast.unparse(owner.node) for owner in owners))
+            if sort is not None and (not found or not sort.startswith("small")):
+                found.append(sort)
+                if sort != "vectors":  # a Linear may come behind layers of its parts that take more
+                    return sort
+            inner = [k.info for owner in owners for n in ast.walk(owner.node) for k in self._named(n)]
+            owners = [c for c in dict.fromkeys(inner) if c not in seen and self._analysis.derives(c, _LINK)]
+        return "vectors"
+
+    def _named(self, node: ast.AST) -> list[Class]:
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return []
+        return [k for k in kinds_of(self._analysis.kind(node)) if isinstance(k, Class)]
+
     def _text(self, node: ast.expr, depth: int) -> str | None:
         """An expression as text that stands by itself; None where it cannot be read."""
         value = self._calls.value(node)
@@ -110,6 +148,11 @@ class Hints:
                 return None
             inner = ", ".join(item for item in items if item is not None)
             return f"[{inner}]" if isinstance(node, ast.List) else f"({inner},)"
+        if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
+            pairs = [
+                (ast.unparse(k), self._text(v, depth + 1) or _guessed(v)) for k, v in zip(node.keys, node.values) if k
+            ]
+            return "{" + ", ".join(f"{key}: {value}" for key, value in pairs) + "}"
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)):
             return _calculated(node.op, self._text(node.left, depth + 1), self._text(node.right, depth + 1))
         kind = self._analysis.kind(node)
@@ -118,7 +161,8 @@ class Hints:
             return f"F.{name}" if name in model_text.FUNCTIONS else None
         if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and kind.site:
             return self._made(kind.cls, self._analysis.makers[kind.site], depth + 1)
-        return None
+        classes = sorted(text for k in kinds_of(kind) if isinstance(k, Class) and (text := _reference(k.info)))
+        return classes[0] if classes else None
 
     def _made(self, cls: ClassInfo, call: ast.Call, depth: int) -> str | None:
         """The expression that makes another link of the project; what cannot be read goes by the parameter's name."""
@@ -160,13 +204,32 @@ def _compared_with(scope: ast.AST, name: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _first_sort(cls: ClassInfo) -> str:
-    """What the layers that a class names say of its inputs."""
-    text = ast.unparse(cls.node)
+def _called_with(init: FuncInfo | None, name: str) -> int | None:
+    """With how many arguments a constructor calls one of its parameters: ``block(n_in, n_out)``."""
+    calls = [n for n in ast.walk(init.node) if isinstance(n, ast.Call)] if init is not None else []
+    own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
+    return len(own[0].args) + len(own[0].keywords) if own else None
+
+
+def _reference(cls: ClassInfo) -> str:
+    """The expression for a class itself; empty where it cannot be imported by its name."""
+    target = model_text.target_of(cls.module.path, cls.name)
+    return "" if model_text.place(target)[0] else str(model_text.reference(target))
+
+
+def _guessed(node: ast.expr) -> str:
+    """A value of a dictionary that cannot be read, by its name."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    value = by_name(name) if name else ...
+    return "2" if value is ... else repr(value)
+
+
+def _sort_of(text: str) -> str | None:
+    """What the layers in a text take; None where it has none, or such as take anything."""
     if "Deconvolution" in text and "Convolution" not in text:  # it enlarges what it is given
         is_film = re.search(r"DeconvolutionND\((ndim=)?3\b|Deconvolution3D", text)
         return "vectors" if "Linear" in text else "small films" if is_film else "small images"
-    return next((sort for pattern, sort in _SORTS if pattern.search(text)), "vectors")
+    return next((sort for pattern, sort in _SORTS if pattern.search(text)), None)
 
 
 def _calculated(op: ast.operator, left: str | None, right: str | None) -> str | None:

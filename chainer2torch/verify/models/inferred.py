@@ -23,6 +23,7 @@ from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
 from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
 from chainer2torch.verify.models.ports import Ports
+from chainer2torch.verify.models.twins import Twins
 from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
 from chainer2torch.verify.worker import model_text
 
@@ -37,6 +38,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
     analysis = _analysis(src, out)
     reader, calls = Reader(analysis), Calls(analysis)
     hints = Hints(analysis, reader, calls, src)
+    twins = Twins(analysis, out)
     found: list[Open] = []
     left: list[Left] = []
     for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
@@ -50,6 +52,10 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
             _must_be_importable(cls, target, ports)
         except Unclear as why:
             left.append(Left(target, str(why)))
+            continue
+        twin = twins.of(cls, target)
+        if twin:
+            left.append(Left(target, f"its file has the same text as that of {twin}", twin=twin))
             continue
         searched = {**hints.of(cls), "side": _side(cls)}
         try:

@@ -40,7 +40,8 @@ class ModelsReport(VerifyReport):
             grouped.setdefault(outcome.pair.row, []).append(outcome)
         states = {row: _state(cases) for row, cases in grouped.items()}
         states.update(dict.fromkeys(self._inside(states), PROVED))
-        return {**states, **dict.fromkeys(self._bases(states), PROVED)}
+        states.update(dict.fromkeys(self._bases(states), PROVED))
+        return {**states, **dict.fromkeys(self._copies(states), PROVED)}
 
     def _inside(self, states: Mapping[str, str]) -> Mapping[str, str]:
         """Classes that nothing was found for by itself, with a class that is proved and that makes and calls them: in
@@ -69,6 +70,10 @@ class ModelsReport(VerifyReport):
             if states.get(what.target) == LEFT and proved and not {states[t] for t in derived} & {DIFFERS, RAISES}:
                 found[what.target] = proved[0]
         return found
+
+    def _copies(self, states: Mapping[str, str]) -> Mapping[str, str]:
+        """Classes in copies of a file, with the one that is proved."""
+        return {what.target: what.twin for what in self.left if what.twin and states.get(what.twin) == PROVED}
 
     @property
     def proved(self) -> float:
@@ -99,6 +104,7 @@ class ModelsReport(VerifyReport):
         bases = self._bases({**without, **dict.fromkeys(inside, PROVED)})
         yield from (f"{row}: proved inside of {outer}" for row, outer in inside.items())
         yield from (f"{row}: proved as the base of {derived}" for row, derived in bases.items())
+        yield from (f"{row}: a copy of {first}, which is proved" for row, first in self._copies(own).items())
         if states:
             rest = [
                 f"{states.count(state)} {words}"

@@ -55,8 +55,8 @@ class Left:
     hints: Mapping[str, Any] | None = None
     # Of a class that the project makes nowhere: the targets of those that derive from it.
     derived: Sequence[str] = ()
-    # Whether its search had no time to end.
-    in_haste: bool = False
+    in_haste: bool = False  # whether its search had no time to end
+    twin: str = ""  # the class of another file with the same text, here and in the port, which is run
 
     def __str__(self) -> str:
         return f"{self.target}: {self.why}"

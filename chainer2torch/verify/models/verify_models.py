@@ -101,6 +101,8 @@ def verify_models(
             found = [entry for entry in found if _named(entry.target, names)]
             inferred = [some for some in inferred if _named(some.target, names)]
             unclear = [what for what in unclear if _named(what.target, names)]
+        copies = [what for what in unclear if what.twin]
+        unclear = [what for what in unclear if not what.twin]
         report = ModelsReport([], [], {}, device, at_least=at_least)
         report.add_left(seen, "trace")
         setting = Setting(
@@ -120,6 +122,7 @@ def verify_models(
             kept=kept(cache, original.resolve(), chainer_python),
         )
         run_batches(batches(found, inferred, unclear), setting, report, tell)
+        report.add_left(copies)
         if setting.kept is not None:
             setting.kept.thin_out()
     report.hints = _hints(src, report.left)

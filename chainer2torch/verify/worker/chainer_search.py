@@ -32,6 +32,7 @@ _NO_GPU = "CUDA environment is not correctly set up"
 _BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
 # Given, too, as no weights: where they would be downloaded, or converted by another library.
 _PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
+_OF_MODELS = re.compile(r"^(?!n_|num).*(model|predictor|net|link|func|layer)")
 _NO_MODEL = frozenset(
     "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
     "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
@@ -197,7 +198,7 @@ class Search(object):
         """What an argument may be, with the models of the project for one of a model's name."""
         plain = name.lower().replace("_", "")
         links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
-        if not links and any(word in plain for word in ("model", "predictor", "net", "link", "func", "layer")):
+        if not links and _OF_MODELS.search(name.lower()):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:

@@ -51,9 +51,14 @@ def target_of(path, name):
     return "/".join(parts[: odd[-1] + 1]) + "/" + ".".join(parts[odd[-1] + 1 :]) + ":" + name
 
 
+def reference(target):
+    """The expression for a class."""
+    return "importlib.import_module({!r}).{}".format(place(target)[1], target.partition(":")[2])
+
+
 def maker(target, arguments):
     """The expression that makes a model."""
-    return "importlib.import_module({!r}).{}({})".format(place(target)[1], target.partition(":")[2], arguments)
+    return "{}({})".format(reference(target), arguments)
 
 
 def text(target, arguments, method, inputs, torch=False, called=""):

@@ -113,6 +113,10 @@ def sorts(names, first="images"):
 
 
 LINK = "L.Linear(8, 8)"
+# What is said of something that should be a table of sizes by name.
+_TABLE = re.compile(
+    r"has no attribute '(keys|items|values|get)'|attribute name must be string|list indices must be int"
+)
 MATRIX = "numpy.tri(8, dtype=numpy.float32)"
 _OF_ARRAYS = frozenset("shape ndim dtype astype size reshape T transpose sum tocoo tocsr copy flatten max min".split())
 _ARGUMENTS = (
@@ -225,6 +229,10 @@ def _others(inputs, arguments, text, options):
         for name, value in arguments.items():
             if value.isdigit():
                 yield inputs, dict(arguments, **{name: "{}"})
+    if _TABLE.search(text):
+        for name, value in arguments.items():
+            if value.isdigit() or value.startswith(("[", "(", "types.")):
+                yield inputs, dict(arguments, **{name: "{'a': 2, 'b': 3}"})
     key = re.match(r"'(\w+)'$", text)
     if key:
         for name, value in arguments.items():

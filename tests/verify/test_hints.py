@@ -1,0 +1,108 @@
+"""What the search for a model begins with, as a project's own code tells it, and which classes are run once only."""
+
+import pytest
+
+from chainer2torch.verify.models.inferred import infer
+from chainer2torch.verify.models.models_report import LEFT, PROVED, ModelsReport
+from chainer2torch.verify.models.ports import Ports
+from chainer2torch.verify.judge.outcome import PASSED, Outcome, Pair
+
+HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
+NET = (
+    HEAD
+    + """
+
+class Unit(chainer.Chain):
+    def __init__(self, n_in, n_out):
+        super().__init__(conv=L.Convolution3D(n_in, n_out, 3, pad=1))
+
+    def forward(self, x):
+        return F.relu(self.conv(x))
+
+
+class Wide(Unit):
+    pass
+
+
+class Stage(chainer.ChainList):
+    def __init__(self, block, n_layers, n_in):
+        super().__init__(*[block(n_in, n_in) for _ in range(n_layers)])
+
+    def forward(self, x):
+        for f in self:
+            x = f(x)
+        return x
+
+
+class Heads(chainer.Chain):
+    def __init__(self, sizes):
+        super().__init__()
+        with self.init_scope():
+            self.stage = Stage(table['unit'], 2, 3)
+            for name in sizes:
+                setattr(self, name, L.Linear(None, sizes[name]))
+        self.names = list(sizes)
+
+    def forward(self, x):
+        h = self.stage(x)
+        return [self[name](h) for name in self.names]
+
+
+table = {'unit': Unit, 'size': 3}
+
+
+def build(factory, n_class):
+    return factory({'hm': n_class, 'wh': 2})
+
+
+model = build(Heads, unknown())
+"""
+)
+
+
+def _read(root, files):
+    src, out = root / "src", root / "out"
+    for path, text in files.items():
+        for tree in (src, out):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(text)
+    found, left = infer(src, out, (), Ports(out, {}))
+    hints = {some.target: some.hints for some in found} | {what.target: what.hints for what in left}
+    return hints, {what.target: what.twin for what in left if what.twin}
+
+
+@pytest.fixture(scope="module")
+def hints(tmp_path_factory):
+    return _read(tmp_path_factory.mktemp("hints"), {"net.py": NET})[0]
+
+
+def test_layers_of_parts_and_bases_tell_what_a_class_takes(hints):
+    assert {name.partition(":")[2]: hint["first"] for name, hint in hints.items()} == dict.fromkeys(
+        ("Unit", "Wide", "Stage", "Heads"), "films"
+    )
+
+
+def test_what_a_constructor_calls_is_a_class_of_the_project(hints):
+    unit = "importlib.import_module('net').Unit"
+    assert hints["net:Stage"]["values"]["block"][0] == unit
+    assert hints["net:Stage"]["recipes"][0]["block"] == unit
+
+
+def test_tables_are_read_with_guesses_for_what_is_not_known(hints):
+    assert hints["net:Heads"]["values"]["sizes"] == ["{'hm': 10, 'wh': 2}"]
+
+
+def test_copies_of_a_file_are_run_once(tmp_path):
+    other = NET.replace("3, pad=1", "1")
+    files = {"a/net.py": NET, "b/net.py": NET, "c/net.py": other, "d/own.py": "from net import Unit\n" + NET}
+    files["e/own.py"] = files["d/own.py"]  # another `net` may be meant
+    _, twins = _read(tmp_path, files)
+    names = ("Unit", "Wide", "Stage", "Heads")
+    assert twins == {f"b.net:{name}": f"a.net:{name}" for name in names}
+    report = ModelsReport([], [], {}, "cpu")
+    left = [what for what in infer(tmp_path / "src", tmp_path / "out", (), Ports(tmp_path / "out", {}))[1] if what.twin]
+    report.add_left(left)
+    assert report.classes()["b.net:Unit"] == LEFT
+    report.outcomes.append(Outcome(Pair("a.net:Unit", "a.net:Unit", "", "", ""), PASSED, [], compared=True))
+    assert report.classes()["b.net:Unit"] == PROVED and report.classes()["b.net:Wide"] == LEFT
+    assert "b.net:Unit: a copy of a.net:Unit, which is proved" in report.lines()
