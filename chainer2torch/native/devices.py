@@ -145,4 +145,5 @@ def dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """
     if b.ndim > 2:
         raise ValueError("a product of more than two axes: write it with torch.tensordot")
-    return torch.matmul(a, b)
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    return torch.matmul(a.to(dtype), b.to(dtype))

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import (
+    array_memory,
     array_methods,
     chain_lists,
     device_cases,
@@ -35,8 +36,10 @@ from chainer2torch.rules.table import Row
 HardCase = Callable[[Context, Decisions, ast.AST, Row], None]
 HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
     {
+        "array_memory": array_memory.array_memory,
         "chain_list": chain_lists.chain_list,
         "init_scope": init_scope.init_scope,
+        "inputs_of_functions": array_memory.inputs_of_functions,
         "using_config": train_modes.using_config,
         "collect_parameters": older_versions.collect_parameters,
         "copy_parameters_from": older_versions.copy_parameters_from,

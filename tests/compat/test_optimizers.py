@@ -263,6 +263,17 @@ def test_update_with_a_loss_function():
     np.testing.assert_allclose(linear.weight.grad.numpy(), link.W.grad, rtol=1e-6)  # gradients are kept
 
 
+def test_a_loss_that_hangs_on_nothing_leaves_the_hooks_their_work():
+    link, linear = chainer.links.Linear(3, 2), torch.nn.Linear(3, 2)
+    linear.load_state_dict({"weight": torch.tensor(link.W.array), "bias": torch.tensor(link.b.array)})
+    reference, optimizer = chainer.optimizers.SGD(0.5), optimizers.SGD(0.5)
+    reference.setup(link).add_hook(chainer.optimizer_hooks.WeightDecay(0.1))
+    optimizer.setup(linear).add_hook(optimizer_hooks.WeightDecay(0.1))
+    reference.update(lambda: chainer.Variable(np.asarray(0.0)))
+    optimizer.update(lambda: torch.as_tensor(np.asarray(0.0)))
+    np.testing.assert_allclose(linear.weight.detach(), link.W.array, rtol=1e-6)
+
+
 def test_two_optimizers_share_a_graph():
     """As in a GAN: the second loss is differentiated through weights that the first update has changed."""
     x = np.random.RandomState(3).randn(6, 4)

@@ -58,6 +58,8 @@ MORE = [
     "stage.reverse()",
     "stage.pop(0)",
     "stage.clear()",
+    "values.append(isinstance(stage, chainer.ChainList))",
+    "values += [isinstance(x, (chainer.Sequential, chainer.ChainList)) for x in (stage, stage[0])]",
 ]
 
 

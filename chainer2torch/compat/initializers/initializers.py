@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from chainer2torch.compat.backend.devices import get_device
+
 
 class Initializer:
     """Base class of initializers: ``initializer(array)`` fills a tensor, or an array of NumPy, in place.
@@ -298,6 +300,8 @@ def generate_array(
     wanted = own if dtype is None else _torch_dtype(dtype)
     if own is not None and wanted != own:
         raise ValueError(f"dtype {dtype} was asked for, the initializer is for {own}")
+    if device is not None:  # where: generate_array
+        device = get_device(device)
     array = torch.empty(shape, dtype=wanted or torch.get_default_dtype(), device=device)
     initializer(array)
     return array

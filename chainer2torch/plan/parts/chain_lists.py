@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -42,8 +42,25 @@ def chain_list(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
         decisions.replace(parent, f"torch.nn.ModuleList({_as_list(context, parent, operands)})", operands)
         decisions.use(node)
         decisions.mark(node, row, row.name, row.state)
+    elif _is_asked_for(context, node):  # a class of the project may be one of nn.ModuleList itself
+        decisions.replace(node, "torch.nn.ModuleList", {})
+        decisions.use(node)
+        decisions.mark(node, row, row.name, row.state)
     else:
         emit_value(context, decisions, node, row)
+
+
+def _is_asked_for(context: Context, node: ast.AST) -> bool:
+    """``isinstance(link, ChainList)``, also among other classes."""
+    parent = context.source.parents.get(node)
+    inner = node
+    if isinstance(parent, ast.Tuple):
+        inner, parent = parent, context.source.parents.get(parent)
+    return (
+        isinstance(parent, ast.Call)
+        and parent.args[1:] == [inner]
+        and context.kind(parent.func) in (Ref("builtins.isinstance"), Ref("builtins.issubclass"))
+    )
 
 
 def _may_be_module_list(context: Context, cls: ClassInfo) -> bool:
@@ -61,13 +78,10 @@ def _may_be_module_list(context: Context, cls: ClassInfo) -> bool:
 
 
 def _asks_for_more(analysis: Analysis) -> bool:
-    """Whether a method of a list of links takes a slice of itself, or one of the methods of lists."""
+    """Whether a list of links is asked for one of the methods of lists; slices of it are those of a list of Python."""
     lists = [cls for cls in analysis.classes.values() if analysis.derives(cls, "chainer.ChainList")]
     for node in (node for cls in lists for node in ast.walk(cls.node)):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Slice):
-            if node.value.id == "self":
-                return True
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             if node.attr in _OTHERWISE and isinstance(node.ctx, ast.Load):
                 return True
     return any(

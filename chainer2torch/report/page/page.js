@@ -193,12 +193,14 @@
 
   // On paper nothing can be unfolded.
   addEventListener("beforeprint", () => {
+    showWhole("print");
     for (const part of document.querySelectorAll("details:not([open])")) {
       part.open = true;
       part.dataset.folded = "";
     }
   });
   addEventListener("afterprint", () => {
+    if (whole.delete("print")) filterAll();
     for (const part of document.querySelectorAll("details[data-folded]")) {
       part.open = false;
       delete part.dataset.folded;
@@ -226,6 +228,17 @@
       body.append(row);
       if (next && next.classList.contains("panel")) body.append(next);
     }
+    const search = document.querySelector('[data-table="' + table.id + '"]');
+    if (search) filter(search);
+  };
+
+  // Thousands of rows take seconds to lay out: so many are shown, the others when somebody asks for them.
+  const SHOWN = 500;
+  const whole = new Set();  // the tables of which all rows are shown
+  const texts = new WeakMap();
+  const textOf = (row) => {
+    if (!texts.has(row)) texts.set(row, (row.cells[0].textContent + " " + (row.dataset.symbols || "")).toLowerCase());
+    return texts.get(row);
   };
 
   const filter = (input) => {
@@ -235,20 +248,36 @@
     const state = files ? document.getElementById("state-files").value : "";
     // A search looks at all files; without one, files with nothing to do are folded away unless all are wanted.
     const folded = files && !words.length && !state && !document.getElementById("all-files").checked;
+    const limit = whole.has(table.id) || whole.has("print") ? Infinity : SHOWN;
+    let count = 0;
     let shown = 0;
     const rows = rowsOf(table);
     const work = rows.some((row) => row.dataset.work !== "0");
     for (const row of rows) {
-      const text = (row.cells[0].textContent + " " + (row.dataset.symbols || "")).toLowerCase();
-      const found = words.every((word) => text.includes(word)) &&
-        (!folded || !work || row.dataset.work !== "0" || row.querySelector("[aria-expanded=true]")) &&
-        (!state || row.cells[2 + STATES.indexOf(state)].textContent !== "0");
-      row.hidden = !found;
+      const text = textOf(row);
       const next = row.nextElementSibling;
-      if (next && next.classList.contains("panel")) next.hidden = !found;
-      shown += found ? 1 : 0;
+      const panel = next && next.classList.contains("panel") ? next : null;
+      const found = words.every((word) => text.includes(word)) &&
+        (!folded || !work || row.dataset.work !== "0" || panel) &&
+        (!state || row.cells[2 + STATES.indexOf(state)].textContent !== "0");
+      count += found ? 1 : 0;
+      const visible = found && (shown < limit || panel);
+      shown += visible ? 1 : 0;
+      row.hidden = !visible;
+      if (panel) panel.hidden = !visible;
     }
-    document.getElementById(files ? "shown-files" : "shown-symbols").textContent = shown + " of " + rows.length;
+    document.getElementById(files ? "shown-files" : "shown-symbols").textContent = count + " of " + rows.length;
+    const more = document.querySelector('button.more[data-more="' + table.id + '"]');
+    more.hidden = shown === count;
+    more.textContent = "Show the other " + (count - shown);
+  };
+
+  const filterAll = () => {
+    for (const input of document.querySelectorAll("input[type=search]")) filter(input);
+  };
+  const showWhole = (name) => {
+    whole.add(name);
+    filterAll();
   };
 
   document.addEventListener("click", (event) => {
@@ -261,12 +290,11 @@
       for (const box of boxes) box.checked = false;
       keepMarks();
     }
+    else if (button.classList.contains("more")) showWhole(button.dataset.more);
     else if (button.closest("th")) sort(button.closest("th"));
   });
-  for (const input of document.querySelectorAll("input[type=search]")) {
-    input.addEventListener("input", () => filter(input));
-    filter(input);
-  }
+  for (const input of document.querySelectorAll("input[type=search]")) input.addEventListener("input", () => filter(input));
+  filterAll();
   document.getElementById("state-files").addEventListener(
     "change", () => filter(document.getElementById("search-files")));
 
