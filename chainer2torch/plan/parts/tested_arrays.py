@@ -18,10 +18,11 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
 _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
+_OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
 _CODE = "C2T320"
 
@@ -40,8 +41,7 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
         return
     classes = call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
     wanted = [context.analysis.kind(cls) for cls in classes]
-    if all(isinstance(k, Tensor) and not k.rank for k in kinds) and all(map(_is_number, wanted)):
-        wrap(context, decisions, call.args[0], "value.cpu().numpy()[()]")
+    if all(map(_is_number, wanted)) and tested_number(context, decisions, call.args[0]):
         return
     for cls, kind in zip(classes, wanted):
         if kind == Ref("numpy.ndarray"):
@@ -50,6 +50,22 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
             if new != "torch.Tensor" or not both:
                 decisions.replace(cls, new, {})
                 decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
+
+
+def tested_number(context: Context, decisions: Decisions, value: ast.expr) -> bool:
+    """``np.isscalar(x.mean())``: NumPy's number in the place of a tensor; gives whether it may be one."""
+    kinds = options(context.analysis.kind(value))
+    if not all(isinstance(k, Tensor) and k.array and not k.rank for k in kinds):
+        return False
+    wrap(context, decisions, value, "value.cpu().numpy()[()]")
+    return True
+
+
+def asked_by_dtype(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``table.get(x.dtype)``: such a table is asked by dtypes of NumPy."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TABLES and call.args:
+        if is_torch_dtype(context.analysis.kind(call.args[0])):
+            wrap(context, decisions, call.args[0], "compat.numpy_dtype(value)")
 
 
 def tested_type(context: Context, decisions: Decisions, node: ast.Compare) -> None:
@@ -72,4 +88,4 @@ def _is_number(cls: Kind) -> bool:
     return cls.name.startswith((*_NUMBERS, "numbers.")) or cls.name in _OF_PYTHON | _MORE
 
 
-__all__ = ["tested_class", "tested_type"]
+__all__ = ["asked_by_dtype", "tested_class", "tested_number", "tested_type"]

@@ -49,7 +49,7 @@ from chainer2torch.plan.parts.host_values import (
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
-from chainer2torch.plan.parts.tested_arrays import tested_class, tested_type
+from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
@@ -58,7 +58,6 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import among_tensors
 from chainer2torch.plan.questions.xp_devices import is_device
 
-_OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
@@ -86,6 +85,7 @@ def run(context: Context) -> Decisions:
             _call(context, decisions, node)
             unknown_as_tensors(context, decisions, node)
             as_sequences(context, decisions, node)
+            asked_by_dtype(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
             _arithmetic(context, decisions, node)
@@ -117,13 +117,6 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         and is_torch_dtype(context.analysis.kind(arguments[0]))
     ):
         wrap(context, decisions, arguments[0], "compat.numpy_dtype(value)")
-    elif (
-        isinstance(call.func, ast.Attribute)
-        and call.func.attr in _OF_TABLES
-        and call.args
-        and is_torch_dtype(context.analysis.kind(call.args[0]))
-    ):
-        wrap(context, decisions, call.args[0], "compat.numpy_dtype(value)")  # such a table is asked by dtypes of NumPy
     elif made_tensor(context, call) is not None:
         return  # it makes a tensor, and takes tensors' dtypes and shapes as they are
     elif callee == Ref(STATISTICS):
@@ -204,9 +197,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         return
     converted = False
     if name == "isscalar" and len(arguments) == 1:
-        kinds = options(context.analysis.kind(arguments[0]))
-        if all(isinstance(k, Tensor) and k.array and not k.rank for k in kinds):
-            wrap(context, decisions, arguments[0], "value.cpu().numpy()[()]")
+        tested_number(context, decisions, arguments[0])
         return
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
