@@ -30,7 +30,7 @@ LEFT = {
     "config_keys": {"chainer.using_config"},
     "gan": {"chainer.Variable.unchain_backward"},
     "own_updaters": {"chainer.Variable.unchain_backward"},
-    "modes": {"chainer.config.train"},
+    "modes": {"chainer.Variable.requires_grad", "chainer.config.train"},
     "tagger_converter": {"chainer.backends.cuda.cupy"},
     "ptb_style": {"chainer.Variable.unchain_backward"},
     "trainer_extensions": {"chainer.training.extensions.VariableStatisticsPlot"},
