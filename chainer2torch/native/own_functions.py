@@ -17,6 +17,7 @@ class FunctionNode:
 
     forward_cpu: Any
     forward_gpu: Any
+    inputs: Any = ()  # where: .inputs
     _kept: Any = ((), ())
     _saved: Any = ((), ())
 
@@ -53,6 +54,7 @@ class Function:
     backward_cpu: Any
     backward_gpu: Any
     _kept: Any = ((), ())  # where: .retain_inputs, .retain_outputs
+    inputs: Any = ()  # where: .inputs
     output_data: Any = ()  # where: .output_data
 
     def __call__(self, *inputs: Any) -> Any:
@@ -81,6 +83,7 @@ class Function:
 class _Step(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, node: FunctionNode, *inputs: Any) -> Any:
+        node.inputs = tuple(torch.empty_like(x, device="meta") for x in inputs)  # where: .inputs
         outputs = tuple(torch.as_tensor(y, device=x.device) for x in inputs[:1] for y in node.forward(inputs))
         outputs = tuple(y.view_as(y) if any(y is x for x in inputs) else y for y in outputs)
         ctx.set_materialize_grads(False)
@@ -102,6 +105,7 @@ class _OldStep(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, node: Any, *inputs: Any) -> Any:
         inputs = tuple(x.data for x in inputs)  # it may write into them and return them
+        node.inputs = tuple(torch.empty_like(x, device="meta") for x in inputs)  # where: .inputs
         node.retain_inputs(range(len(inputs)))  # where: .retain_inputs
         outputs = tuple(torch.as_tensor(y, device=x.device).data for x in inputs[:1] for y in node.forward(inputs))
         ctx.set_materialize_grads(False)

@@ -39,6 +39,7 @@ HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
         "array_memory": array_memory.array_memory,
         "chain_list": chain_lists.chain_list,
         "init_scope": init_scope.init_scope,
+        "inputs_of_functions": array_memory.inputs_of_functions,
         "using_config": train_modes.using_config,
         "collect_parameters": older_versions.collect_parameters,
         "copy_parameters_from": older_versions.copy_parameters_from,

@@ -108,6 +108,27 @@ def test_a_batch_has_its_share_of_a_budget(tmp_path, monkeypatch):
     assert seconds == pytest.approx([37.5, 50], abs=1), "half of what is left, and of that its part of the models"
 
 
+def test_large_models_are_compared_behind_those_of_all_files(tmp_path, monkeypatch):
+    sizes = {"a:Small": 10, "a:Large": 10_000_000, "b.c:Small": 10}
+    entries = {target: ModelEntry(target, [], {}, {}, ["train"], size=size) for target, size in sizes.items()}
+    order = []
+
+    def compared(some, setting):
+        order.append([entry.target for entry in some])
+        return VerifyReport([], [], {})
+
+    def chosen(open_, left, *args, **options):
+        return [entries[what.target] for what in left], []
+
+    monkeypatch.setattr(batches, "choose", chosen)
+    monkeypatch.setattr(batches, "run", compared)
+    monkeypatch.setattr(batches.os, "cpu_count", lambda: 1)
+    todo = [batches.Batch(left=_left("a:Large", "a:Small")), batches.Batch(left=_left("b.c:Small"))]
+    setting = Setting(tmp_path, tmp_path, end=time.monotonic() + 100)
+    run_batches(iter(todo), setting, ModelsReport([], [], {}))
+    assert order == [["a:Small"], ["b.c:Small"], ["a:Large"]]
+
+
 def test_what_the_budget_does_not_reach_is_named(run):
     report, told = run(_proved, end=time.monotonic() - 1)
     assert told == [] and set(report.classes().values()) == {"not verified"}
@@ -183,7 +204,7 @@ def test_what_takes_longer_than_the_rest_of_the_budget_is_not_begun(tmp_path, mo
     told = []
     for end, rest in ((time.monotonic() + 100, ["a:C1"]), (float("inf"), [])):
         left = batches._run(
-            batches.Batch(), Setting(tmp_path, tmp_path, end=end), 1.0, lambda part, left: told.append(part)
+            batches.Batch(is_last=True), Setting(tmp_path, tmp_path, end=end), 1.0, lambda part, left: told.append(part)
         )
         assert [what.target for what in left] == rest
     assert len(told) == 2 and "it takes longer" in batches._LONG

@@ -99,6 +99,8 @@ def test_copies_of_a_file_are_run_once(tmp_path):
     _, twins = _read(tmp_path, files)
     names = ("Unit", "Wide", "Stage", "Heads")
     assert twins == {f"b.net:{name}": f"a.net:{name}" for name in names}
+    way = "import os\nimport sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))\n"
+    (tmp_path / "out" / "b" / "net.py").write_text(f"{way}import chainer_compat as compat\n{NET}")
     report = ModelsReport([], [], {}, "cpu")
     left = [what for what in infer(tmp_path / "src", tmp_path / "out", (), Ports(tmp_path / "out", {}))[1] if what.twin]
     report.add_left(left)

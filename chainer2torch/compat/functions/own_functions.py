@@ -212,6 +212,7 @@ class _OwnFunction(torch.autograd.Function):
         if old:
             node.retain_inputs(range(len(inputs)))
             inputs = tuple(x.data for x in inputs)  # the memory without autograd's checks of in-place changes
+        node.inputs = tuple(torch.empty_like(x, device="meta") for x in inputs)
         outputs = node.forward(inputs)
         if not isinstance(outputs, tuple):
             raise TypeError(f"{type(node).__name__}.forward must return a tuple, not {type(outputs).__name__}")

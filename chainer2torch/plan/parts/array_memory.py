@@ -1,4 +1,4 @@
-"""Hard case: ``x.data`` of an array, which is its memory."""
+"""Hard cases: ``x.data`` of an array, which is its memory; ``self.inputs`` of a function, which knows their shapes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.table import Row
+
+_KNOWN = frozenset({"dtype", "shape"})
 
 
 def array_memory(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -33,4 +35,12 @@ def _is_asked_before(context: Context, node: ast.Attribute) -> bool:
     return False
 
 
-__all__ = ["array_memory"]
+def inputs_of_functions(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``self.inputs[0].shape`` stays; for their values, and for the graph behind them, a person has to look."""
+    item = context.source.parents.get(node)
+    asked = context.source.parents.get(item) if isinstance(item, ast.Subscript) and item.value is node else None
+    known = isinstance(asked, ast.Attribute) and asked.attr in _KNOWN
+    decisions.mark(node, row, row.name, *(("exact",) if known else ("manual", row.note)))
+
+
+__all__ = ["array_memory", "inputs_of_functions"]

@@ -20,6 +20,7 @@ _TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
 _RUNS = 5  # of a forward pass, at the least: those of both sides, and what their backward passes take
 _VALUES_A_SECOND = 10_000_000  # of parameters, which are written, read and compared several times
+_SLOW, _LARGE = 0.5, 5_000_000  # seconds of a forward pass, values of parameters: compared behind all others
 _LATE = "not reached: its time was up before it was compared (--budget)"
 _LONG = "not reached: to compare it takes longer than what was left of the time (--budget)"
 _WORKERS = 2
@@ -38,6 +39,8 @@ class Batch:
     left: list[Left] = dataclasses.field(default_factory=list)
     taken: list[Any] = dataclasses.field(default_factory=list)
     so_far: list[Left] = dataclasses.field(default_factory=list)
+    slow: list[ModelEntry] = dataclasses.field(default_factory=list)  # found, and not compared yet
+    is_last: bool = False
 
     def targets(self) -> list[str]:
         """The classes, in order."""
@@ -114,8 +117,10 @@ def run_batches(
             for future in done:
                 batch, left = running[future], future.result()
                 del running[future]
+                if batch.slow:
+                    waiting.append(Batch(given=batch.slow, is_last=True))
                 if setting.end != float("inf") and len(again := _once_more(batch, left)):
-                    waiting.append(again)
+                    waiting.insert(sum(not other.is_last for other in waiting), again)
                     left = [what for what in left if what not in again.so_far]
                 if left:
                     add(VerifyReport([], [], {}, setting.device), left)
@@ -148,7 +153,8 @@ def _run(batch: Batch, setting: Setting, share: float, add: Callable[[VerifyRepo
     """Finds out what the models of a batch take, and compares them; gives what is left.
 
     Within a budget, trying may take half of what is left, or of the batch's share of it, and few are compared at a
-    time, the quickest first, each given to ``add``: what is not reached then takes nothing else with it.
+    time, the quickest first, each given to ``add``: what is not reached then takes nothing else with it. Large models
+    are left to a batch behind all others.
     """
     is_short = setting.end != float("inf")
     chosen, left = choose(
@@ -169,6 +175,9 @@ def _run(batch: Batch, setting: Setting, share: float, add: Callable[[VerifyRepo
         add(run(entries, setting), [])
         return left
     entries.sort(key=lambda entry: (round(entry.seconds, 1), entry.size))
+    if not batch.is_last:
+        batch.slow = [entry for entry in chosen if entry.seconds > _SLOW or entry.size > _LARGE]
+        entries = [entry for entry in entries if entry not in batch.slow]
     for first in range(0, len(entries), _TOGETHER):
         some = [entry for entry in entries[first : first + _TOGETHER] if not _is_too_long(entry, setting)]
         late = [entry for entry in entries[first : first + _TOGETHER] if entry not in some]

@@ -129,7 +129,8 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str, h
     except Unclear as also:
         inputs, why = {}, str(also)
     hints["inputs"] = {name: plain_spec(array) for name, array in inputs.items() if array}
-    if not made or not inputs:
+    is_film = hints["first"].endswith("films") and None in inputs.values()  # what is tried first has no such thing
+    if not made or not inputs or is_film:
         return Left(target, why, required, list(inputs), settled_by_table=True, hints=hints)
     tries = attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
     return Left(target, why, required, list(inputs), tries, settled_by_table=True, hints=hints)

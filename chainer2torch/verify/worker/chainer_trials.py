@@ -233,7 +233,8 @@ def run_case(case, job, defaults, folders, wall, place):
                 break
             try:
                 began = time.process_time()
-                inputs, size = _accepted(attempt, started + job["seconds"], place)
+                with search_room.limited(job["seconds"]):
+                    inputs, size = _accepted(attempt, started + job["seconds"], place)
                 lasted = time.process_time() - began
                 inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs, place), began, place)
                 return {"status": "ok", "attempt": number, "inputs": inputs, "size": size, "seconds": lasted}
