@@ -8,6 +8,9 @@ import dataclasses
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
 from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.source import Source
+
+_DEPTH = 4  # of lists in lists
 
 
 class Containers(Interpreter):
@@ -68,8 +71,29 @@ class Containers(Interpreter):
         elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
             self._grown(target.value, dataclasses.replace(container, element=join(container.element, kind)))
 
+    def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
+        """A list that a loop has a name for holds more: so does what the loop goes through.
+
+        ``for words, k in zip(hypotheses, best): words.append(k)``
+        """
+        held = _held_by(self.module.source, name) if isinstance(name, ast.Name) and _depth(kind) < _DEPTH else None
+        container = self.facts.get(held) if held is not None else None
+        if held is None:
+            return
+        if isinstance(container, Lst):
+            self._grown(held, dataclasses.replace(container, element=join(container.element, kind)))
+        elif isinstance(container, Dct):
+            self._grown(held, Dct(join(container.element, kind)))
+
     def _grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""
+        if isinstance(target, ast.Call):  # `groups.setdefault(key, []).append(value)`
+            function = target.func
+            table = self.facts.get(function.value) if isinstance(function, ast.Attribute) else None
+            if isinstance(function, ast.Attribute) and isinstance(table, Dct) and function.attr == "setdefault":
+                self._grown(function.value, Dct(join(table.element, kind)))
+            return
+        self.grown_in_loop(target, kind)
         if isinstance(target, ast.Name) and target.id not in self.scopes[0]:
             env = next((env for env in self.scopes if target.id in env), None)
             module = self.module
@@ -81,9 +105,42 @@ class Containers(Interpreter):
             self.assign(target, kind)
             return
         name = target.id if isinstance(target, ast.Name) else target.attr  # type: ignore[attr-defined]
-        new = join(env.get(name), kind)
-        if new != env.get(name):
-            env[name] = new
+        joined = join(env.get(name), kind)
+        if joined != env.get(name):
+            env[name] = joined
             if env is module.env:
                 module.grown.add(name)
                 self.changed(module, name)
+
+
+def _held_by(source: Source, name: ast.Name) -> ast.expr | None:
+    """What a loop around a name goes through, where the name stands for its items."""
+    for loop in source.ancestors(name):
+        if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return None
+        if isinstance(loop, ast.For) and any(
+            isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(loop.target)
+        ):
+            held = _part(loop.target, loop.iter, name.id)
+            return held if isinstance(held, (ast.Name, ast.Attribute, ast.Subscript)) else None
+    return None
+
+
+def _part(target: ast.expr, items: ast.expr, name: str) -> ast.expr | None:
+    """Of ``zip(...)``, ``enumerate(...)`` and ``table.items()`` that part whose items get the name."""
+    if isinstance(items, ast.Call) and isinstance(items.func, ast.Attribute) and items.func.attr in ("items", "values"):
+        last = target.elts[-1] if isinstance(target, ast.Tuple) and items.func.attr == "items" else target
+        return items.func.value if isinstance(last, ast.Name) and last.id == name else None
+    if isinstance(target, ast.Name):
+        return items
+    called = items.func.id if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) else ""
+    if isinstance(items, ast.Call) and isinstance(target, ast.Tuple) and called in ("enumerate", "zip"):
+        given = items.args if called == "zip" else [items, *items.args[:1]]
+        for part, held in zip(target.elts, given):
+            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(part)):
+                return _part(part, held, name)
+    return None
+
+
+def _depth(kind: Kind) -> int:
+    return 1 + _depth(kind.element) if isinstance(kind, (Dct, Lst)) else 0

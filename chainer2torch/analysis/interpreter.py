@@ -262,6 +262,10 @@ class Interpreter(Facts, abc.ABC):
     def item_set(self, target: ast.Subscript, kind: Kind) -> None:
         """Handles ``x[key] = value``: the dictionary or list ``x`` has changed."""
 
+    @abc.abstractmethod
+    def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
+        """A list that a loop has a name for holds more: so does what the loop goes through."""
+
     def imports_chainer(self) -> bool:
         """Whether the module being visited has names of Chainer's."""
         return bool(self.module.stars) or any(

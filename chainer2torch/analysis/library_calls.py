@@ -167,7 +167,7 @@ class LibraryCalls(Interpreter):
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
-            return Dct(BOTTOM)
+            return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else BOTTOM)
         if name == "collections.Counter":
             return Dct(Scalar("int"))
         if name == "collections.deque":

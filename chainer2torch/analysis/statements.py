@@ -97,7 +97,10 @@ class Statements(Interpreter):
             sequences.method_called(self, old, "__iadd__", [value], node)
         # it stays the same object, as does
         written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
-        self.assign(node.target, old if extended or written else self.binary(node.op, old, value))
+        new = old if extended or written else self.binary(node.op, old, value)
+        self.assign(node.target, new)
+        if isinstance(new, Lst):
+            self.grown_in_loop(node.target, new)
 
     def _stmt_Return(self, node: ast.Return) -> bool:
         kind = self.expr(node.value) if node.value is not None else Const(None)

@@ -22,10 +22,10 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
     return next((own for own, called in names.items() if called == name and hasattr(module, own)), name)
 
 
-def link_attribute(obj: Any, name: str) -> Any:
+def link_attribute(obj: Any, name: str, *default: Any) -> Any:
     """``obj.name``, where a layer of PyTorch may call it otherwise: Chainer's ``W`` is its ``weight``.
 
-    AttributeError where neither exists.
+    The default, or AttributeError, where neither exists.
     """
     waited = "reset_parameters" in getattr(obj, "__dict__", ())  # for its size, for `init_weights` of the project's own
     if name in ("in_size", "in_channels") and (waited or getattr(obj, "filled_when_inferred", False)):
@@ -38,7 +38,7 @@ def link_attribute(obj: Any, name: str) -> Any:
         if isinstance(obj, nn.Embedding) and name == "ignore_label":
             return None
         name = own_attribute_name(obj, name)
-    value = getattr(obj, name)
+    value = getattr(obj, name, *default)
     return int(value) if name == "N" and isinstance(value, torch.Tensor) else value
 
 

@@ -60,7 +60,9 @@ def in_mode_of(module: nn.Module, function: Callable[..., Any]) -> Callable[...,
     It asks the module whenever it is called, and goes along when the module is copied or pickled.
     Source: chainer.functions.dropout, which asks chainer.config.train.
     """
-    return functools.partial(_in_mode_of, module, function)
+    asking = functools.partial(_in_mode_of, module, function)
+    functools.update_wrapper(asking, function)  # where: .__name__
+    return asking
 
 
 def _in_mode_of(module: nn.Module, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -103,6 +103,21 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
         | _with(analysis, shares_parameters)
+        | _with(analysis, _saves_optimizers) & analysis.once(_reading_archives)
+    )
+
+
+def _saves_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file saves or loads the state of an optimizer: in Chainer's kind of file only the long ones do."""
+    return any(
+        isinstance(name := analysis.kind(call.func), Ref)
+        and name.name.startswith("chainer.serializers.")
+        and len(call.args) > 1
+        and any(
+            isinstance(k, Inst) and any(analysis.derives(k.cls, base) for base in _BASES)
+            for k in options(analysis.kind(call.args[1]))
+        )
+        for call in module.source.of(ast.Call)
     )
 
 

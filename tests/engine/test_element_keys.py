@@ -29,6 +29,20 @@ PLACES = {
     "a test of membership": "[v in {0, 2} for v in p]",
     "a test of membership in a tuple": "[v in (0, 2) for v in p]",
     "no member": "[v not in set(q) for v in p]",
+    "the largest of a set": "max(set(p), key=list(p).count) + 0",
+    "a set of a list": "len(set([p[0], p[1], p[2]])), len(frozenset((p[0], p[2])))",
+    "lists that a loop fills": "len({k for h in filled(p) for k in h})",
+    "lists by number": "len({k for h in numbered(p) for k in h})",
+    "lists of a table": "len({k for h in tabled(p).values() for k in h}), len(set(tabled(p)[0]))",
+    "lists of a default": "[len(set(w)) for _, w in sorted(by_default(p).items())]",
+    "lists that are added to": "len({k for h in added(p) for k in h})",
+    "numbers and elements": "len({k for h in begun(p) for k in h}), len(set(begun(p)[0] + [2]))",
+    "parts of lists of both": "len(collections.Counter(tuple(s[i:i + 2]) for s in begun(p) for i in range(2)))",
+    "classes of elements": "isinstance(p[0], np.integer), isinstance(p[0], (int, np.integer)), np.isscalar(p[0])",
+    "classes of floating elements": "isinstance(y[0], np.floating), isinstance(y.sum(), float)",
+    "the type of an array": "type(y) is np.ndarray, type(p) == np.ndarray, type(p) != np.ndarray",
+    "arrays among lists": "nested([p, [q, (p, 3)]])",
+    "a table by dtypes": "BY_DTYPE.get(p.dtype), BY_DTYPE.get(y.dtype, 3), BY_DTYPE[p.dtype]",
     "a hash": "hash(p[0]) == hash(p[2])",
     "add": "len(collect(p))",
     "counting by hand": "sorted(count(p).items())",
@@ -61,6 +75,54 @@ def collect(p):
     for v in p:
         seen.add(v)
     return seen
+
+
+BY_DTYPE = {np.dtype("int64"): 1, np.dtype("int32"): 1}
+
+
+def nested(x):
+    if isinstance(x, (list, tuple)):
+        return [nested(v) for v in x]
+    return "array" if isinstance(x, np.ndarray) else x
+
+
+def filled(p):
+    found = [[] for _ in p]
+    for h, k in zip(found, p):
+        h.append(k)
+    return found
+
+
+def numbered(p):
+    found = [[], [], [], []]
+    for i, k in enumerate(p):
+        found[i].append(k)
+    return found
+
+
+def tabled(p):
+    found = {}
+    for i, k in enumerate(p):
+        found.setdefault(i % 2, []).append(k)
+    return found
+
+
+def by_default(p):
+    found = collections.defaultdict(list)
+    for i, k in enumerate(p):
+        found[i % 2].append(k)
+    return found
+
+
+def added(p):
+    found = [list() for _ in p]
+    for i, h in enumerate(found):
+        h += [p[i]]
+    return found
+
+
+def begun(p):
+    return [h + [k] for h, k in zip([[0]] * 4, p)]
 
 
 def count(p):

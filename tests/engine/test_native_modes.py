@@ -12,6 +12,7 @@ import torch
 from chainer2torch.engine import FileResult, migrate_source, migrate_sources
 from chainer2torch.plan.options import Options
 from chainer2torch.vendor import compat_file
+from tests.support import native_programs
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 MODEL = """
@@ -540,3 +541,22 @@ def test_a_value_in_a_block_has_the_mode_of_the_block(tmp_path: Path, monkeypatc
     program = loaded(native(body), tmp_path, monkeypatch)
     net, x = program.Net(), torch.ones(50, dtype=torch.int64)
     assert torch.equal(program.evaluate(net, x), torch.relu(net.l(x)))
+
+
+def test_a_function_that_asks_its_module_has_the_name_of_the_function() -> None:
+    theirs, ours, code = native_programs.both(
+        """
+        class Holder(chainer.Chain):
+            def __init__(self):
+                super().__init__()
+                self.functions = [F.dropout, F.relu]
+
+            def names(self):
+                return [f.__name__ for f in self.functions]
+
+
+        def f():
+            return Holder().names()
+        """
+    )
+    assert "in_mode_of(" in code and ours["f"]() == theirs["f"]() == ["dropout", "relu"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.engine import migrate_source
+from tests.support import native_programs
 from tests.support.both_sides import HEAD, both
 
 REPEATED = {
@@ -109,3 +110,20 @@ def test_batches_of_dictionaries_with_arrays_and_numbers_are_tensors() -> None:
         "text = ['%s %s %s' % (k, v.dtype.name, v.shape) for k, v in sorted(b.items())]\n"
     )
     assert migrated["text"] == original["text"]
+
+
+@pytest.mark.parametrize("run", [both, native_programs.both], ids=["faithful", "native"])
+def test_a_link_is_asked_by_name_with_a_default(run) -> None:
+    """``getattr(link, 'b', None)`` was silently the default."""
+    original, migrated, *_ = run(
+        """
+        def f(l):
+            known = getattr(l, 'b', None) is None, getattr(l, 'avg_var', None) is None, getattr(l, 'b', 3) is None
+            return known, getattr(l, 'N', 7), [k for k in ('W', 'b', 'gamma') if getattr(l, k, None) is not None]
+
+
+        def main():
+            return [f(l) for l in (L.Linear(3, 2, nobias=True), L.Linear(3, 2), L.BatchNormalization(2))]
+        """
+    )
+    assert migrated["main"]() == original["main"]()

@@ -2,6 +2,7 @@
 
 import collections
 
+import numpy as np
 import pytest
 import torch
 
@@ -20,11 +21,24 @@ PRINTED = {
     "arrays alone": "both = [y.array[0], y.array[1]]\n    print(both)",
     "an attribute": "log = Log()\n    log.add(y)\n    print(log.kept)",
     "a part of a comprehension": "print([v.shape for v in y][:1])",
+    "elements": "print([v.max() for v in y.array], (y.array[0, 1], 'a'), {'m': y.array.mean()})",
+    "elements of a list": "print(list(y.array[0]), sorted(y.array[1]), list(zip('ab', y.array[:, 0])))",
+    "elements that are kept": "kept = []\n    for v in y.array:\n        kept.append(v.sum())\n    print(kept)",
+    "an array without axes": "print([F.sum(y).array], F.sum(y).array)",
+    "the shape that a function gives": "s = size_of(y)\n    print(s, size_of(y), '%s' % (s,), sizes(y))",
     "groups": "import itertools\n    for k, g in itertools.groupby(y.array, len):\n        print(k, list(g))",
 }
 DEFINED = """
 def stats(y):
     return {'m': y.array[0], 's': y.array.shape}
+
+
+def size_of(y):
+    return y.shape
+
+
+def sizes(y):
+    return y.shape, y.array.shape[1:], 3
 
 
 class Log:
@@ -50,6 +64,7 @@ def test_containers_are_printed_as_they_were(name: str, capsys: pytest.CaptureFi
 def test_shown() -> None:
     x = torch.arange(2)
     assert repr(shown({"a": (x, [x]), "b": 1})) == "{'a': (array([0, 1]), [array([0, 1])]), 'b': 1}"
+    assert type(shown([x[0]])[0]) is np.int64
     assert shown(x.shape) == (2,) and type(shown(x.shape)) is tuple
     counted = collections.defaultdict(list, a=[x])
     assert type(shown(counted)) is collections.defaultdict and repr(counted["a"][0]) == repr(x)

@@ -29,3 +29,15 @@ def test_models_are_not(style: str, given: str) -> None:
     assert "manual" not in states(
         f"def fit(model):\n    o = optimizers.SGD(0.1)\n    o.setup({given})\n    o.update()\n", style
     )
+
+
+@pytest.mark.parametrize(("part", "state"), [("m.l", "review"), ("m", "exact"), ("n.l", "exact")])
+def test_two_optimizers_of_one_model(part: str, state: str) -> None:
+    made = "m, n = (chainer.Chain(l=L.Linear(2, 2)) for _ in range(2))\na, b = optimizers.SGD(0.1), optimizers.Adam()\n"
+    whole = "m" if part != "m" else "n"
+    assert state in states(
+        f"import chainer\n{made}a.setup({part})\nb.setup({whole})\na.update()\nb.update()\n", "native"
+    )
+    assert ("review" in states(f"import chainer\n{made}a.setup({part})\nb.setup({whole})\n", "native")) is (
+        part == "m.l"
+    )

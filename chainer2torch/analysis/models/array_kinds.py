@@ -185,7 +185,18 @@ def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords
         return Lst(dataclasses.replace(kind, rank=1, dtype="int64"))
     if name == "item":
         return Scalar("float" if (kind.dtype or "").startswith("float") else "int" if kind.dtype else "float")
-    return Lst(UNKNOWN) if name == "tolist" else UNKNOWN
+    return _as_lists(kind) if name == "tolist" else UNKNOWN
+
+
+def _as_lists(kind: Tensor | HostArray) -> Kind:
+    """The numbers of an array: one without axes is a number, one with several a list of lists."""
+    if kind.rank is None:
+        return Lst(UNKNOWN)
+    dtype = kind.dtype or ""
+    item: Kind = Scalar("float") if dtype.startswith("float") else Scalar("int") if "int" in dtype else UNKNOWN
+    for _ in range(kind.rank):
+        item = Lst(item)
+    return item
 
 
 def reshaped(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Tensor | HostArray:

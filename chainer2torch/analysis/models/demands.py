@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Dct, Inst, Kind, Method, Ref, Union, scalar_type
+from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Method, Ref, Tup, Union, scalar_type
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -182,10 +182,13 @@ def _makes(node: ast.AST, name: str) -> bool:
 
 
 def options_with(kind: Union, name: str) -> Sequence[Kind]:
-    """The kinds of a value that may have an attribute: a dictionary beside a Variable has no `array`."""
-    if any(hasattr(cls, name) for cls in (OrderedDict, defaultdict, Counter)):
-        return kind.ordered
-    return [option for option in kind.ordered if not isinstance(option, Dct)] or kind.ordered
+    """The kinds of a value that may have an attribute: a dictionary or a tuple beside a Variable has no `array`."""
+    lacking: tuple[type[Kind], ...] = ()
+    if not any(hasattr(cls, name) for cls in (OrderedDict, defaultdict, Counter)):
+        lacking += (Dct,)
+    if not any(hasattr(cls, name) for cls in (list, tuple, deque, set)):
+        lacking += (Lst, Tup)
+    return [option for option in kind.ordered if not isinstance(option, lacking)] or kind.ordered
 
 
 def is_number_without(kind: Kind, name: str) -> bool:

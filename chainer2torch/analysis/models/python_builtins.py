@@ -56,9 +56,9 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Lst(Scalar("int"))
     if name == "map":
         return iteration.mapped(interpreter, args, node)
-    if name in ("list", "tuple", "sorted", "reversed", "iter", "set"):
-        kind = Stream if name == "set" else Lst
-        return kind(interpreter.iterated(first)) if args else kind(UNKNOWN)
+    if name in ("list", "tuple", "sorted", "reversed", "iter", "set", "frozenset"):
+        items = interpreter.iterated(first) if args else BOTTOM if name == "list" else UNKNOWN
+        return Stream(_member(items)) if name.endswith("set") else Lst(items)
     if name == "filter" and len(args) > 1:
         return Lst(interpreter.iterated(args[1]))
     if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):
@@ -87,6 +87,15 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def _member(element: Kind) -> Kind:
+    """A member of a set: the number that an element of an array is (plan/passes/element_keys.py)."""
+    if not all(isinstance(kind, Tensor) and kind.array for kind in options(element)):
+        return element
+    dtypes = {str(kind.dtype) for kind in options(element) if isinstance(kind, Tensor)}
+    whole = all("int" in dtype for dtype in dtypes)
+    return Scalar("int") if whole else Scalar("float") if all("float" in d for d in dtypes) else UNKNOWN
 
 
 def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:

@@ -48,14 +48,17 @@ def to_host(x: Any) -> Any:
 
 
 def shown(x: Any) -> Any:
-    """A value as it is written as text: tensors as arrays of NumPy, also in lists, tuples and dictionaries."""
+    """A value as it is written as text: tensors as arrays or numbers of NumPy, also in lists, tuples and dictionaries.
+
+    A number looks like an array of no axes where it stands for itself, and unlike one in a list.
+    """
     if isinstance(x, dict):
         result = x.copy()
         result.update((key, shown(value)) for key, value in x.items())
         return result
     if type(x) in (list, tuple, torch.Size):
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
-    return to_host(x)
+    return to_host(x)[()] if isinstance(x, torch.Tensor) else x
 
 
 def from_host(x: Any) -> Any:

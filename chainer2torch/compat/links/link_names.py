@@ -12,11 +12,11 @@ from torch.nn.parameter import is_lazy
 from chainer2torch.compat.links.link_slots import link_children, parameter_names
 
 
-def link_attribute(obj: Any, name: str) -> Any:
+def link_attribute(obj: Any, name: str, *default: Any) -> Any:
     """``obj.name``, where a layer of PyTorch may call it otherwise: ``W`` is its ``weight``, ``pad`` its ``padding``.
 
-    An attribute of that very name comes first, so objects that are no layers are asked as before. Raises
-    AttributeError where neither exists.
+    An attribute of that very name comes first, so objects that are no layers are asked as before. The default, or
+    AttributeError, where neither exists.
     """
     if name in ("in_size", "in_channels") and "_chainer_lazy" in getattr(obj, "__dict__", ()):
         return None  # Chainer keeps what the constructor was given
@@ -29,8 +29,8 @@ def link_attribute(obj: Any, name: str) -> Any:
             return 1 - obj.momentum
         if name == "ignore_label" and isinstance(obj, nn.Embedding):
             return None  # a link that ignores a label is the helper, which has it
-        return getattr(obj, own_attribute_name(obj, name))
-    return getattr(obj, name)
+        return getattr(obj, own_attribute_name(obj, name), *default)
+    return getattr(obj, name, *default)
 
 
 def parameter_name(param: torch.Tensor, owner: nn.Module | None = None) -> str:

@@ -137,9 +137,20 @@ class _Walk:
 
     def __init__(self, methods: dict[str, FuncInfo], again: Collection[str]):
         self.methods, self.again = methods, again  # ``again``: what several classes of the program's own define
+        self.names: dict[str, list[ast.expr]] = {}  # of the function that is walked through: what they stand for
 
     def of(self, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, inside: frozenset[str]) -> set[Draws]:
-        return self._sum([function.body] if isinstance(function, ast.Lambda) else function.body, inside)
+        around, self.names = self.names, _named(function)
+        found = self._sum([function.body] if isinstance(function, ast.Lambda) else function.body, inside)
+        self.names = around
+        return found
+
+    def _drawn(self, iterator: ast.expr) -> Draws:
+        """The batches of the main iterator in ``iterator.next()``."""
+        if isinstance(iterator, ast.Name) and iterator.id in self.names:
+            meant = {_drawn_of(value) for value in self.names[iterator.id]}
+            return meant.pop() if len(meant) == 1 else _UNKNOWN
+        return _NONE if _of_another(iterator) else ONE
 
     def _sum(self, nodes: Iterable[ast.AST], inside: frozenset[str]) -> set[Draws]:
         total, left = {_NONE}, False
@@ -170,12 +181,11 @@ class _Walk:
     def _called(self, call: ast.Call, inside: frozenset[str]) -> set[Draws]:
         function = call.func
         if isinstance(function, ast.Name):
-            drawn = function.id == "next" and not (call.args and _of_another(call.args[0]))
-            return {ONE} if drawn else {_NONE}
+            return {self._drawn(call.args[0])} if function.id == "next" and call.args else {_NONE}
         if not isinstance(function, ast.Attribute):
             return {_NONE}
         if function.attr in _NEXT:
-            return {_NONE} if _of_another(function.value) else {ONE}
+            return {self._drawn(function.value)}
         owner = function.value
         if function.attr == "reset":
             return {_UNKNOWN}  # an epoch begins anew
@@ -223,15 +233,42 @@ def _repeated(each: set[Draws], times: Draws) -> Draws:
     return Draws(one.number * times.number, times.attributes * one.number)
 
 
-def _of_another(iterator: ast.expr) -> bool:
-    """Whether an iterator is asked for by another name than `main`, so that no epoch is counted by it."""
+def _named(function: ast.AST) -> dict[str, list[ast.expr]]:
+    """What a function gives to its variables: ``it = self.get_iterator('main')``, ``a, b = self.a, self.b``."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        for target in node.targets if isinstance(node, ast.Assign) else []:
+            value = node.value  # type: ignore[attr-defined]
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple):
+                several = value.elts if isinstance(value, ast.Tuple) else []
+                pairs = list(zip(target.elts, several if len(several) == len(target.elts) else [value] * 99))
+            for name, given in pairs:
+                if isinstance(name, ast.Name):
+                    found.setdefault(name.id, []).append(given)
+    return found
+
+
+def _drawn_of(iterator: ast.expr) -> Draws:
+    """The batches of the main iterator that a value gives, which a variable stands for."""
+    if _of_another(iterator):
+        return _NONE
+    return ONE if _of_another(iterator, False) else _UNKNOWN
+
+
+def _of_another(iterator: ast.expr, another: bool = True) -> bool:
+    """Whether an iterator is asked for by another name than `main`, so that no epoch is counted by it.
+
+    Else whether it is asked for by that name.
+    """
     if isinstance(iterator, ast.Subscript):
         holder, form, name = iterator.value, "_iterators", iterator.slice
     elif isinstance(iterator, ast.Call) and iterator.args:
         holder, form, name = iterator.func, "get_iterator", iterator.args[0]
     else:
         return False
-    return getattr(holder, "attr", "") == form and isinstance(name, ast.Constant) and name.value != "main"
+    known = getattr(holder, "attr", "") == form
+    return known and isinstance(name, ast.Constant) and (name.value != "main") is another
 
 
 __all__ = ["Draws", "draws_as_code", "draws_of", "draws_one", "names_one_twice"]

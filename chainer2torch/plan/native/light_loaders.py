@@ -115,7 +115,7 @@ def _own_classes(objects: Objects, cls: ClassInfo) -> list[ClassInfo]:
 def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
     """Whether ``evaluate`` does no more with its iterator than a loader can: copies it, walks over it, looks at it.
 
-    A loader has no ``next``, and nobody knows what another function does that is handed one.
+    A loader has neither ``next`` nor ``reset`` nor epochs; what another function does that is handed one is not known.
     """
     method = cls.methods.get("evaluate")
     if method is None:
@@ -130,10 +130,16 @@ def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
         and not _is_left(context, node)
         and any(_is_iterator(value, names) for value in (*node.args, *(k.value for k in node.keywords)))
         or isinstance(node, ast.Attribute)
-        and node.attr in ("next", "__next__")
         and _is_iterator(node.value, names)
+        and not (node.attr in _MEMBERS or node.attr == "reset" and _is_tested(context, node))
         for node in ast.walk(method.node)
     )
+
+
+def _is_tested(context: Context, node: ast.Attribute) -> bool:
+    """``if hasattr(iterator, 'reset'): iterator.reset()``: a loader has none, and begins anew by itself."""
+    tests = (a.test for a in context.source.ancestors(node) if isinstance(a, ast.If))
+    return any(f"hasattr({ast.unparse(node.value)}, '{node.attr}')" in ast.unparse(test) for test in tests)
 
 
 def _is_iterator(value: ast.expr, names: set[str]) -> bool:

@@ -37,7 +37,7 @@ _RATE = "['lr']"
 _SCHEDULED = "pytorch_pfn_extras.training.extensions.LRScheduler(\n    SCHEDULER)"
 _EVERY_TIME = "pytorch_pfn_extras.training.extensions.LRScheduler(\n    SCHEDULER, trigger=(1, 'iteration'))"
 _LR = "torch.optim.lr_scheduler."
-_LINEAR = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t: numpy.interp(t, TIMES, VALUES) / FIRST)"
+_LINEAR = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t: float(numpy.interp(t, TIMES, VALUES)) / FIRST)"
 # by the extension: the scheduler of the only one that an optimizer has
 _SCHEDULERS: Mapping[str, str] = MappingProxyType(
     {"ExponentialShift": f"{_LR}ExponentialLR(OPTIMIZER, RATE)", "LinearShift": _LINEAR}

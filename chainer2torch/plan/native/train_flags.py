@@ -16,6 +16,7 @@ from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Ref, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.questions.config_names import entry_name
 
 NAME = "training"
 _FLAG = "chainer.config.train"
@@ -148,20 +149,20 @@ def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
             return None
         if isinstance(ancestor, ast.With) and not any(node is item for item in ancestor.items):
             for item in ancestor.items:
-                value = _train_value(analysis, item.context_expr)
+                value = _train_value(analysis, source, item.context_expr)
                 if value is not None:
                     return ast.unparse(value)
     return None
 
 
-def _train_value(analysis: Facts, node: ast.expr) -> ast.expr | None:
+def _train_value(analysis: Facts, source: Source, node: ast.expr) -> ast.expr | None:
     """The mode that ``using_config("train", value)`` sets."""
     if not isinstance(node, ast.Call) or Ref("chainer.using_config") not in options(analysis.kind(node.func)):
         return None
     given = {k.arg: k.value for k in node.keywords}
     name = node.args[0] if node.args else given.get("name")
     value = node.args[1] if len(node.args) > 1 else given.get("value")
-    return value if isinstance(name, ast.Constant) and name.value == "train" else None
+    return value if entry_name(analysis, source, name) == "train" else None
 
 
 def asks(analysis: Facts, name: str) -> bool:

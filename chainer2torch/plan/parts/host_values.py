@@ -100,7 +100,8 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
     else:
         kinds = _items(context.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
-            if isinstance(node, ast.Attribute) and node.attr == "grad":
+            asked = isinstance(node, ast.Call) and len(node.args) == 3 and ast.unparse(node.func) == "getattr"
+            if asked or isinstance(node, ast.Attribute) and node.attr == "grad":
                 wrap(context, decisions, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(context, decisions, node)

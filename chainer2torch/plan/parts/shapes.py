@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, HostArray, Inst, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, HostArray, Inst, Lst, Tensor, Tup, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
@@ -18,7 +19,23 @@ def is_shape(context: Context, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
         return is_shape(context, node.left) or is_shape(context, node.right)
     whole = _unsliced(node)
+    if isinstance(whole, ast.Call):
+        values = returned_here(context, whole)
+        return bool(values) and all(map(functools.partial(_is_member_shape, context), map(_unsliced, values)))
     return _names_shape(context, whole) if isinstance(whole, ast.Name) else _is_member_shape(context, whole)
+
+
+def returned_here(context: Context, call: ast.Call) -> list[ast.expr]:
+    """What a function of this file, which is called, may return."""
+    callee = context.analysis.kind(call.func)
+    if not isinstance(callee, Func) or callee.info.module is not context.module:
+        return []
+    inner = callee.info.node
+    if isinstance(inner, ast.Lambda):
+        return [inner.body]
+    returns = [n for n in nodes_of(inner) if isinstance(n, ast.Return)]
+    own = [n.value for n in returns if context.source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef) is inner]
+    return [value for value in own if value is not None] if None not in own else []
 
 
 def _unsliced(node: ast.expr) -> ast.expr:
@@ -39,22 +56,28 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
         if unknown or all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
             return True
     kinds = options(context.analysis.kind(node.value))
-    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Dct, HostArray, Tensor)) for k in kinds)
+    others = (Dct, HostArray, Lst, Tup)  # lists and the like have none
+    return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, *others)) for k in kinds)
 
 
 def _names_shape(context: Context, node: ast.Name) -> bool:
-    """Whether a variable of the function gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``."""
+    """Whether a variable gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``, ``shape = size(x)``."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    if function is None or context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
+    if context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
         return False
     found: list[ast.expr | None] = []
-    for name in nodes_of(function):
+    for name in nodes_of(function or context.source.tree):
         if not isinstance(name, ast.Name) or name.id != node.id or isinstance(name.ctx, ast.Load):
             continue
+        if function is None and context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) is not None:
+            continue  # another one
         target, outer = name, context.source.parents[name]
         value = outer.value if isinstance(outer, ast.Assign) else None
         if isinstance(outer, ast.Tuple) and isinstance(statement := context.source.parents[outer], ast.Assign):
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
         found.append(value)
-    return bool(found) and all(v is not None and _is_member_shape(context, _unsliced(v)) for v in found)
+    return bool(found) and all(
+        v is not None and isinstance(whole := _unsliced(v), (ast.Attribute, ast.Call)) and is_shape(context, whole)
+        for v in found
+    )

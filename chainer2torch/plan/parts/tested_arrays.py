@@ -1,28 +1,91 @@
-"""Tests of the class of an array that is a tensor by now."""
+"""Tests of the class of an array, or of an element of one, that is a tensor by now."""
 
 from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Batch, Dct, Ref, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    Batch,
+    Dct,
+    HostArray,
+    Kind,
+    Lst,
+    Ref,
+    Tensor,
+    Tup,
+    options,
+    scalar_type,
+)
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
+
+_NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
+_OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
+_OF_TABLES = frozenset({"get", "pop", "setdefault"})
+_MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
+_CODE = "C2T320"
 
 
 def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None:
-    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now, as what a converter gives if it is one array."""
+    """``isinstance(x, numpy.ndarray)`` of what is a tensor by now, as what a converter gives if it is one array.
+
+    An element of an array is a number of NumPy: ``isinstance(labels[0], numpy.integer)``.
+    """
     if len(call.args) != 2:
         return
     kinds = options(context.analysis.kind(call.args[0]))
     arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
-    if not arrays or not all(k in arrays or isinstance(k, (Tup, Dct)) or scalar_type(k) is not None for k in kinds):
+    others = (Dct, HostArray, Lst, Tup)  # no Variables, which a test for arrays tells from arrays
+    if not arrays or not all(k in arrays or isinstance(k, others) or scalar_type(k) is not None for k in kinds):
         return
     classes = call.args[1].elts if isinstance(call.args[1], ast.Tuple) else [call.args[1]]
-    for cls in classes:
-        wanted = context.analysis.kind(cls)
-        if isinstance(wanted, Ref) and wanted.name == "numpy.ndarray":
-            decisions.replace(cls, "torch.Tensor", {})
-            decisions.mark(cls, None, "numpy.ndarray", "exact", "", "C2T320")
+    wanted = [context.analysis.kind(cls) for cls in classes]
+    if all(map(_is_number, wanted)) and tested_number(context, decisions, call.args[0]):
+        return
+    for cls, kind in zip(classes, wanted):
+        if kind == Ref("numpy.ndarray"):
+            both = any(isinstance(k, HostArray) for k in kinds)
+            new = "(numpy.ndarray, torch.Tensor)" if both and cls is call.args[1] else "torch.Tensor"
+            if new != "torch.Tensor" or not both:
+                decisions.replace(cls, new, {})
+                decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
 
 
-__all__ = ["tested_class"]
+def tested_number(context: Context, decisions: Decisions, value: ast.expr) -> bool:
+    """``np.isscalar(x.mean())``: NumPy's number in the place of a tensor; gives whether it may be one."""
+    kinds = options(context.analysis.kind(value))
+    if not all(isinstance(k, Tensor) and k.array and not k.rank for k in kinds):
+        return False
+    wrap(context, decisions, value, "value.cpu().numpy()[()]")
+    return True
+
+
+def asked_by_dtype(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``table.get(x.dtype)``: such a table is asked by dtypes of NumPy."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TABLES and call.args:
+        if is_torch_dtype(context.analysis.kind(call.args[0])):
+            wrap(context, decisions, call.args[0], "compat.numpy_dtype(value)")
+
+
+def tested_type(context: Context, decisions: Decisions, node: ast.Compare) -> None:
+    """``type(x) == numpy.ndarray`` of what is a tensor by now."""
+    asked, cls = node.left, node.comparators[0]
+    if not isinstance(asked, ast.Call) or len(asked.args) != 1 or context.analysis.kind(cls) != Ref("numpy.ndarray"):
+        return
+    kinds = options(context.analysis.kind(asked.args[0]))
+    if context.analysis.kind(asked.func) == Ref("builtins.type") and all(
+        isinstance(k, Tensor) and k.array for k in kinds
+    ):
+        decisions.replace(cls, "torch.Tensor", {})
+        decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
+
+
+def _is_number(cls: Kind) -> bool:
+    """Whether a class is one of numbers."""
+    if not isinstance(cls, Ref):
+        return False
+    return cls.name.startswith((*_NUMBERS, "numbers.")) or cls.name in _OF_PYTHON | _MORE
+
+
+__all__ = ["asked_by_dtype", "tested_class", "tested_number", "tested_type"]

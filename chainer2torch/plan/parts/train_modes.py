@@ -17,6 +17,7 @@ from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.native_devices import alone, has_others
+from chainer2torch.plan.questions.config_names import entry_name
 from chainer2torch.plan.questions.made_in_modes import may_be_made_in_test_mode
 from chainer2torch.plan.questions.plain_modes import begins_in_training, ends_at_its_end
 from chainer2torch.plan.questions.modules_around import modules_around
@@ -63,7 +64,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         decisions.mark(node, row, row.name, "manual", "another configuration object than chainer.config")
         return
     question = Question(row, bound, context.analysis.kind, context.is_instance)
-    name, value = constant("name", question), constant("value", question)
+    name = entry_name(context.analysis, context.source, bound.given.get("name"))
+    value = constant("value", question)
     if name == "enable_backprop" and isinstance(value, bool):
         _leave_out(context, decisions, config, row)
         _replace(context, decisions, call, node, row, "torch.enable_grad()" if value else "torch.no_grad()", [])

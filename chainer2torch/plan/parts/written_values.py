@@ -23,12 +23,13 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
-from chainer2torch.plan.parts.shapes import is_shape
+from chainer2torch.plan.parts.shapes import is_shape, returned_here
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
+_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _CONTAINERS = (Dct, Lst, Tup)
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
@@ -54,11 +55,14 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
 
 
-def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes."""
+def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool = False) -> None:
+    """Has a value that is written out look as it did: arrays, shapes (no ``torch.Size``) and dtypes.
+
+    ``inside`` of a list, an element of an array looks unlike an array without axes.
+    """
     parts = _parts(context, node)
     for part in parts:
-        as_text(context, decisions, part)
+        as_text(context, decisions, part, inside or not isinstance(node, (ast.BoolOp, ast.IfExp)))
     if parts:
         return
     of_array = (
@@ -74,16 +78,30 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
         for value in _put_into(context, node):
             _shapes_as_tuples(context, decisions, value)
         kind = context.analysis.kind(node)
-        if isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
+        of_shapes = isinstance(node, ast.Call) and any(
+            isinstance(value, ast.Tuple) and any(is_shape(context, item) for item in value.elts)
+            for value in returned_here(context, node)
+        )
+        if of_shapes or isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
             wrap(context, decisions, node, "compat.shown(value)")
+        elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
+            alone = all(isinstance(one, Tensor) and one.rank == 0 for one in options(kind))
+            whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
+            template = "value.item()" if whole else "value.cpu().numpy()[()]" if alone else "compat.shown(value)"
+            wrap(context, decisions, node, template)
         else:
             to_host_if_array(context, decisions, node)
 
 
 def _are_arrays(kind: Kind) -> bool:
-    """Whether it is a list or tuple of arrays alone, which have a short form."""
+    """Whether it is a list or tuple of arrays with axes alone, which have a short form."""
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
-    return bool(items) and all(isinstance(one, Tensor) for item in items for one in options(item))
+    return bool(items) and all(isinstance(one, Tensor) and one.rank for item in items for one in options(item))
+
+
+def _may_be_number(kind: Kind) -> bool:
+    """Whether it is an array, or an element of one: what is known to have axes is none."""
+    return all(isinstance(one, Tensor) and one.array and not one.rank for one in options(kind))
 
 
 def holds_arrays(kind: Kind) -> bool:

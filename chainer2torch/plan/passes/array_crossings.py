@@ -49,7 +49,7 @@ from chainer2torch.plan.parts.host_values import (
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
-from chainer2torch.plan.parts.tested_arrays import tested_class
+from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
@@ -85,10 +85,12 @@ def run(context: Context) -> Decisions:
             _call(context, decisions, node)
             unknown_as_tensors(context, decisions, node)
             as_sequences(context, decisions, node)
+            asked_by_dtype(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
             _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
+            tested_type(context, decisions, node)
             _comparison(context, decisions, node)
         elif isinstance(node, ast.Attribute):
             if node.attr in _OF_DTYPES and is_torch_dtype(context.analysis.kind(node.value)):
@@ -194,6 +196,9 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     if name in _OF_PYTHON:
         return
     converted = False
+    if name == "isscalar" and len(arguments) == 1:
+        tested_number(context, decisions, arguments[0])
+        return
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:

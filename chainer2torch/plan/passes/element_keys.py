@@ -23,6 +23,7 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     options,
+    scalar_type,
 )
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -43,6 +44,7 @@ _OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains
 _UPDATES = frozenset({"update", "subtract"})
 _ELEMENTS = frozenset({"fromkeys", "union", "intersection", "difference", "isdisjoint", "issubset", "issuperset"})
 
+_MIXED = "{}item.item() if torch.is_tensor(item) else item for item in value{}"
 _ROUNDING = ("AlmostEqual", "AlmostEquals", "assert_almost_equal", "assert_almost_equals", "assert_not_almost_equal")
 
 
@@ -128,12 +130,16 @@ def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
         kind = context.kind(part)
         if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
+        elif isinstance(part, ast.Name) and _may_be_element(kind):
+            wrap(context, decisions, part, "value.item() if torch.is_tensor(value) else value")
         elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
             _as_list(context, decisions, part.args[0])
         elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _is_element(kind.element):
             wrap(context, decisions, part, "tuple(item.item() for item in value)")
+        elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _may_be_element(kind.element):
+            wrap(context, decisions, part, _MIXED.format("tuple(", ")"))
         elif isinstance(kind, Tup) and any(map(_is_element, kind.items)):
-            wrap(context, decisions, part, "tuple(item.item() if torch.is_tensor(item) else item for item in value)")
+            wrap(context, decisions, part, _MIXED.format("tuple(", ")"))
 
 
 def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: bool = False) -> None:
@@ -146,6 +152,10 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
         key = node.elt.elts[0] if pairs and isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
         _as_number(context, decisions, key)
         return
+    elif isinstance(node, (ast.List, ast.Tuple)) and not pairs:
+        for item in node.elts:
+            _as_number(context, decisions, item)
+        return
     for part in parts:
         kind = context.kind(part)
         if _is_element(kind):
@@ -157,11 +167,21 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             _as_list(context, decisions, part.args[0])
         elif isinstance(kind, Lst) and _is_element(kind.element):
             wrap(context, decisions, part, "[item.item() for item in value]")
+        elif isinstance(kind, Lst) and _may_be_element(kind.element):
+            wrap(context, decisions, part, _MIXED.format("[", "]"))
 
 
 def _is_element(kind: Kind) -> bool:
     """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer."""
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
+
+
+def _may_be_element(kind: Kind) -> bool:
+    """Whether a value is a number or, put beside it, an element of an array: ``[0] + [y.argmax()]``."""
+    kinds = options(kind)
+    tensors = [k for k in kinds if isinstance(k, Tensor)]
+    numbers = all(scalar_type(k) in ("int", "float", "bool") for k in kinds if not isinstance(k, Tensor))
+    return numbers and 0 < len(tensors) < len(kinds) and all(k.array and not k.rank for k in tensors)
 
 
 def _is_vector(kind: Kind) -> bool:

@@ -26,6 +26,7 @@ from chainer2torch.plan.questions.torch_classes import torch_classes, words
 _STATISTICS = frozenset({"avg_mean", "avg_var"})
 _DISTINCTIVE = _STATISTICS | {"W"}
 _OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
+_RENAMED = frozenset({"N", "decay", "dilate", "ignore_label", "in_size", "ksize", "out_size", "pad"})
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {
     "builtins.hasattr": "compat.has_link_attribute(obj, name)",
@@ -352,14 +353,19 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
     if isinstance(callee, Ref) and callee.name == "builtins.vars" and len(call.args) == 1:
         _inner_state(context, decisions, call, context.analysis.kind(call.args[0]), "__dict__")
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
-    if template is None or call.keywords or len(call.args) != (3 if "value" in template else 2):
+    if template is None or call.keywords:
+        return
+    defaulted = template == _ASKING["builtins.getattr"] and len(call.args) == 3
+    if defaulted:  # silently the default
+        template = template.replace("name)", "name, value)")
+    if len(call.args) != (3 if "value" in template else 2):
         return
     name = _asked_name(context, call)
     if name is None:
         return
     operands = dict(zip(("obj", "name", "value"), map(context.operand, call.args)))
     decisions.replace(call, template, operands)
-    decisions.mark(call, None, f"?.{name}", "exact", _BY_NAME, "C2T390")
+    decisions.mark(call, None, f"?.{name if name in _OF_LINKS else 'W'}", "exact", _BY_NAME, "C2T390")
 
 
 def _asked_name(context: Context, call: ast.Call) -> str | None:
@@ -371,9 +377,8 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
         return "W" if layers and not own else None
     for option in options(named):
         name = str(option.value) if isinstance(option, Const) else ""
-        if name in _OF_LINKS and (
-            owners == (UNKNOWN,) or any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
-        ):
+        layer = any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
+        if name in _OF_LINKS and (owners == (UNKNOWN,) or layer) or name in _RENAMED and layer:
             return name
     return None
 

@@ -17,6 +17,14 @@ _OWN = (
     "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
     "what the class gave it"
 )
+_BASES = (
+    "chainer.Link",
+    "chainer.Optimizer",
+    "chainer.Variable",
+    "chainer.dataset.Iterator",
+    "chainer.training.Extension",
+    "chainer.training.Updater",
+)
 _CLASS = "the class may have another name now, as nn.Conv2d for Convolution2D"
 
 
@@ -62,13 +70,18 @@ def _class_name(context: Context, decisions: Decisions, node: ast.Attribute) -> 
         link = cls.value
     else:
         return
-    if any(_has_other_class(context, k) for k in options(context.analysis.kind(link))):
-        decisions.mark(node, context.rules.rows.get("chainer.Link"), "chainer.Link.__class__", "review", _CLASS)
+    kinds = options(context.analysis.kind(link))
+    base = next((base for base in _BASES for k in kinds if _has_other_class(context, k, base)), None)
+    if base is not None:
+        message = _CLASS if base == "chainer.Link" else "the class may have another name now"
+        decisions.mark(node, context.rules.rows.get("chainer.Link"), f"{base}.__class__", "review", message)
 
 
-def _has_other_class(context: Context, kind: Kind) -> bool:
-    """Whether a link is of a class of Chainer's, not of one of the project's own."""
-    return isinstance(kind, Inst) and isinstance(kind.cls, str) and context.analysis.derives(kind.cls, "chainer.Link")
+def _has_other_class(context: Context, kind: Kind, base: str) -> bool:
+    """Whether an object is of a class of Chainer's, not of one of the project's own."""
+    if isinstance(kind, Tensor):
+        return base == "chainer.Variable" and not kind.array
+    return isinstance(kind, Inst) and isinstance(kind.cls, str) and context.analysis.derives(kind.cls, base)
 
 
 def _has_array(context: Context, decisions: Decisions, node: ast.Compare) -> None:

@@ -19,6 +19,10 @@ from chainer2torch.plan.questions.cut_graphs import programs
 _OF_GRADIENTS = frozenset(
     {"addgrad", "cleargrad", "grad", "grad_var", "requires_grad", "retain_grad", "unchain", "zerograd"}
 )
+_HOLDING = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.IfExp, ast.Dict, ast.Starred)
+_TAKING_IN = frozenset({"append", "extend", "insert"})
+_OF_TABLES = frozenset({"items", "values"})
+_WALKS = frozenset({"enumerate", "list", "reversed", "tuple", "zip"})
 _STEPS = (ast.Attribute, ast.Subscript, ast.Starred, ast.Call)
 
 
@@ -32,7 +36,7 @@ def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
     """The names that the value of a call gets: in an assignment, as an argument of a function, in a list."""
     node: ast.AST = call
     parent = source.parents.get(node)
-    while isinstance(parent, (ast.List, ast.Tuple, ast.ListComp, ast.IfExp, ast.Dict)):
+    while isinstance(parent, _HOLDING):
         node, parent = parent, source.parents.get(parent)
     if isinstance(parent, ast.Assign):
         for target in parent.targets:
@@ -43,6 +47,13 @@ def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
         yield from (name for name in (parent.attr,) if name in _OF_GRADIENTS)
     elif isinstance(parent, ast.keyword) and parent.arg:
         yield parent.arg
+    elif isinstance(parent, ast.Return):
+        function = source.enclosing(parent, ast.FunctionDef)
+        yield from [function.name] if isinstance(function, ast.FunctionDef) else []
+    elif isinstance(parent, ast.Call) and node in parent.args:  # f(chainer.Variable(x)), xs.append(chainer.Variable(x))
+        yield _place(_last_name(parent.func), parent.args.index(node))
+        if isinstance(parent.func, ast.Attribute) and parent.func.attr in _TAKING_IN:
+            yield _last_name(parent.func.value)
 
 
 def _asked_names(analysis: Analysis) -> dict[str, frozenset[str]]:
@@ -64,11 +75,13 @@ def _is_test(module: ModuleInfo) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Asking:
-    """What one file says: the names asked for, the parameters of its functions, the names that calls hand over."""
+    """What one file says: the names asked for, the parameters of its functions, where names stand for the same."""
 
     asked: frozenset[str]
     parameters: dict[str, list[str]]
-    calls: tuple[tuple[str, tuple[str, ...]], ...]
+    rest: dict[str, str]  # of a function: `*values`
+    calls: tuple[tuple[str, tuple[frozenset[str], ...]], ...]
+    same: tuple[tuple[frozenset[str], frozenset[str]], ...]  # names on the left, which others are given to
 
     @classmethod
     def of(cls, module: ModuleInfo) -> _Asking:
@@ -76,10 +89,13 @@ class _Asking:
         source = module.source
         asked: set[str] = set()
         parameters: dict[str, list[str]] = {}
+        rest: dict[str, str] = {}
         for function in source.of(ast.FunctionDef):
             assert isinstance(function, ast.FunctionDef)
             names = [argument.arg for argument in function.args.args]
             parameters[function.name] = names[1:] if names[:1] == ["self"] else names
+            if function.args.vararg is not None:
+                rest[function.name] = function.args.vararg.arg
         for node in source.of(ast.Attribute):
             if isinstance(node, ast.Attribute) and node.attr in _OF_GRADIENTS and not _is_called_module(node):
                 asked.add(_last_name(node.value))
@@ -89,27 +105,58 @@ class _Asking:
             callee = _last_name(call.func)
             if callee == "grad" and len(call.args) > 1:  # chainer.grad(outputs, inputs)
                 asked |= {_last_name(n) for n in ast.walk(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
-            calls.append((callee, tuple(_last_name(argument) for argument in call.args)))
-        return cls(frozenset(asked), parameters, tuple(calls))
+            calls.append((callee, tuple(_meant(argument) for argument in call.args)))
+        return cls(frozenset(asked), parameters, rest, tuple(calls), tuple(_renamed(source)))
+
+
+def _renamed(source: Source) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Names and what they are other names of: ``a = x``, ``for v in (x, y)``, and what a function returns."""
+    for node in source.of(ast.Assign):
+        assert isinstance(node, ast.Assign)
+        if isinstance(node.value, (*_STEPS, ast.Name, ast.Tuple, ast.List, ast.IfExp)):
+            yield frozenset().union(*(_meant(target) for target in node.targets)), _meant(node.value)
+    for loop in source.of(ast.For, ast.comprehension):
+        assert isinstance(loop, (ast.For, ast.comprehension))
+        given = loop.iter
+        if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _OF_TABLES:
+            given = given.func.value
+        items = given.args if isinstance(given, ast.Call) and _last_name(given.func) in _WALKS else [given]
+        yield _meant(loop.target), frozenset().union(*map(_meant, items))
+
+
+def _meant(node: ast.AST) -> frozenset[str]:
+    """The names of what a value is or holds."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return frozenset().union(*map(_meant, node.elts))
+    if isinstance(node, ast.IfExp):
+        return _meant(node.body) | _meant(node.orelse)
+    return frozenset({_last_name(node)} - {""})
+
+
+def _place(function: str, number: int) -> str:
+    """Stands for an argument that has no name."""
+    return f"{function}({number})"
 
 
 def _asked_in(files: list[_Asking]) -> frozenset[str]:
     found: set[str] = set(_OF_GRADIENTS)
     parameters: dict[str, list[str]] = {}
+    rest: dict[str, str] = {}
     for one in files:
         found |= one.asked
         parameters.update(one.parameters)
+        rest.update(one.rest)
     # a function's parameter, and a name that it is called with
-    handed_on = [
-        pair
-        for one in files
-        for callee, names in one.calls
-        if callee in parameters
-        for pair in zip(parameters[callee], names)
-    ]
+    handed_on = [pair for one in files for pair in one.same]
+    for one in files:
+        for callee, given in one.calls:
+            if callee in parameters:
+                for number, names in enumerate(given):
+                    own = parameters[callee][number] if number < len(parameters[callee]) else rest.get(callee, "")
+                    handed_on.append((frozenset({own}), names | {_place(callee, number)}))
     grown = True
     while grown:
-        new = {name for parameter, name in handed_on if parameter in found} - found
+        new = {name for left, right in handed_on if left & found for name in right} - found
         found |= new
         grown = bool(new)
     return frozenset(found - {""})

@@ -12,6 +12,10 @@ from chainer2torch.plan.questions.shared_links import shares_parameters
 _WALKS = frozenset({"params", "children"})
 _KEEP_ORDER = frozenset({"enumerate", "list", "zip"})
 _NAMES = frozenset({"name", "link", "update_rule"})
+# what a comprehension may be handed to, so that nobody sees in which order its items came
+_WITHOUT_ORDER = frozenset({"all", "any", "frozenset", "fsum", "len", "max", "min", "set", "sorted", "sum"})
+# what does something else at the second call than at the first, and what shows the order
+_IN_ORDER = frozenset({"append", "appendleft", "extend", "insert", "next", "pop", "popleft", "print", "write"})
 
 
 def walks_freely(context: Context, call: ast.Call) -> bool:
@@ -19,7 +23,7 @@ def walks_freely(context: Context, call: ast.Call) -> bool:
 
     A parameter that is reached twice comes once from torch: where a project shares links, the answer is no.
     """
-    return _loops(context, call, call)
+    return _loops(context, call, call) and not _keeps_order(context, context.source.parents[call])
 
 
 def walks_in_order(context: Context, call: ast.Call) -> bool:
@@ -43,6 +47,58 @@ def _loops(context: Context, call: ast.Call, iterable: ast.AST) -> bool:
         for n in inside
     )
     return not named and not context.analysis.once(_has_own_ways)
+
+
+def _keeps_order(context: Context, loop: ast.AST) -> bool:
+    """Whether something is left of the order of a walk: a list, a place that is counted, what is printed.
+
+    ``old = [p.data.copy() for p in model.params()]`` is zipped with another walk later.
+    """
+    if not isinstance(loop, ast.For):
+        made = context.source.parents[loop]
+        taker = context.source.parents.get(made)
+        if isinstance(taker, ast.Starred):
+            taker = context.source.parents.get(taker)
+        name = _last_name(taker.func) if isinstance(taker, ast.Call) and taker.func is not made else ""
+        return not isinstance(made, ast.SetComp) and name not in _WITHOUT_ORDER
+    body = [n for statement in loop.body for n in ast.walk(statement)]
+    if any(isinstance(n, (ast.Break, ast.Yield, ast.YieldFrom)) for n in body):
+        return True
+    if any(isinstance(n, ast.Return) and not isinstance(n.value, (ast.Constant, type(None))) for n in body):
+        return True
+    if any(isinstance(n, ast.Call) and _last_name(n.func) in _IN_ORDER for n in body):
+        return True
+    return _carries(body, {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)})
+
+
+def _carries(body: list[ast.AST], own: set[str]) -> bool:
+    """Whether a round reads what the round before has left: ``i`` of ``v[i:i + p.size]`` before ``i += p.size``."""
+    left: dict[str, tuple[int, int]] = {}
+    added: set[str] = set()
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        for target in targets:
+            for part in ast.walk(target):
+                if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
+                    left.setdefault(ast.unparse(part), _end(node))
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
+            added.add(ast.unparse(node.target))
+    read = [n for n in body if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)]
+    for node in read:
+        text = ast.unparse(node)
+        if text.partition(".")[0] in own:
+            continue
+        if text in added and text not in left or text in left and (node.lineno, node.col_offset) < left[text]:
+            return True
+    return False
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno or 0, node.end_col_offset or 0  # type: ignore[attr-defined]
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _has_own_ways(analysis: Analysis) -> bool:

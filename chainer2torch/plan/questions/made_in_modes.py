@@ -10,9 +10,10 @@ import ast
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Class, Func, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import train_flags
+from chainer2torch.plan.questions.config_names import entry_name
 
 
 def may_be_made_in_test_mode(context: Context, node: ast.AST) -> bool:
@@ -39,7 +40,8 @@ def _made_in_blocks(analysis: Facts) -> frozenset[ClassInfo]:
         for module in analysis.project.modules.values()
         if "using_config" in module.source.text
         for block in module.source.of(ast.With)
-        if isinstance(block, ast.With) and any(_switches(analysis, item.context_expr) for item in block.items)
+        if isinstance(block, ast.With)
+        and any(_switches(analysis, module.source, item.context_expr) for item in block.items)
     ]
     while bodies:
         for node in nodes_of(bodies.pop()):
@@ -54,9 +56,9 @@ def _made_in_blocks(analysis: Facts) -> frozenset[ClassInfo]:
     return frozenset(found)
 
 
-def _switches(analysis: Facts, node: ast.expr) -> bool:
+def _switches(analysis: Facts, source: Source, node: ast.expr) -> bool:
     return (
         isinstance(node, ast.Call)
         and Ref("chainer.using_config") in options(analysis.kind(node.func))
-        and "train" in ast.unparse(node)
+        and ("train" in ast.unparse(node) or "train" in (entry_name(analysis, source, a) for a in node.args[:1]))
     )

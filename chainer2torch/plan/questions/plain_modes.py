@@ -18,6 +18,7 @@ from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import train_flags
+from chainer2torch.plan.questions.config_names import entry_name
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVING = (ast.Return, ast.Yield, ast.YieldFrom)
@@ -153,7 +154,7 @@ def _is_doubtful(analysis: Analysis, source: Source, node: ast.AST) -> bool:
         if (
             isinstance(ancestor, ast.With)
             and child in ancestor.body
-            and any(_sets_mode(analysis, i) for i in ancestor.items)
+            and any(_sets_mode(analysis, source, i) for i in ancestor.items)
         ):
             return True
         if isinstance(ancestor, _DEFS):
@@ -162,14 +163,14 @@ def _is_doubtful(analysis: Analysis, source: Source, node: ast.AST) -> bool:
     return False
 
 
-def _sets_mode(analysis: Analysis, item: ast.withitem) -> bool:
+def _sets_mode(analysis: Analysis, source: Source, item: ast.withitem) -> bool:
     call = item.context_expr
     if not isinstance(call, ast.Call):
         return False
     if Ref("chainer.using_config") not in options(analysis.kind(call.func)):
         return not any(isinstance(k, Ref) for k in options(analysis.kind(call.func))) and "config" in ast.unparse(call)
     name = next(iter(call.args), None)
-    return not (isinstance(name, ast.Constant) and name.value != "train")
+    return entry_name(analysis, source, name) in (None, "train")
 
 
 __all__ = ["begins_in_training", "ends_at_its_end"]

@@ -113,6 +113,10 @@ class Others(training.updaters.StandardUpdater):
 
 
 """
+NAMED = OTHERS.replace(
+    "batch = next(self.get_iterator('main')) + next(self.get_iterator('other'))[:1]",
+    "it, other = self.get_iterator('main'), self.get_iterator('other')\n        batch = it.next() + other.next()[:1]",
+)
 BORROWS = """\
 seen = []
 
@@ -232,6 +236,7 @@ VARIANTS = {
         "more": "trainer.extend(Watches(detail), trigger=(1, 'iteration'))",
     },
     "batches of another iterator": {"before": OTHERS, "updater": "Others"},
+    "batches of another iterator that has a name": {"before": SEES + NAMED, "updater": "Others", "more": COUNTS},
     "a progress bar": {
         "more": "trainer.extend(extensions.ProgressBar(update_interval=1, out=open(out + '.bar', 'w')))"
     },

@@ -41,9 +41,16 @@ READ = [
     (COPIED + "[sum(batch) for batch in batches(it)]", 2),
     (COPIED + "[sum(it.next()), sum(it.next()), sum(it.next())]", 2),
     ("return [sum(batch) for batch in batches(copy.copy(iterator))]", 2),
+    ("iterator.reset()\n        return [sum(batch) for batch in iterator]", 2),
+    ("return [sum(batch) + iterator.epoch for batch in iterator][:2] + [21]", 1),
     ("return [sum(batch) for batch in batches(self.get_iterator('main'))]", 1),
 ]
 WALKED = [
+    (
+        "if hasattr(iterator, 'reset'):\n            iterator.reset()\n            it = iterator\n"
+        "        else:\n            it = copy.copy(iterator)\n        return [sum(batch) for batch in it]",
+        2,
+    ),
     (COPIED + "[sum(batch) for batch in it]", 2),
     (COPIED + "[i + sum(batch) for i, batch in enumerate(it)]", 2),
 ]
