@@ -30,6 +30,8 @@ _LAYERS = re.compile(r"(torch\.nn\.(Lazy)?(Linear|Conv)|native\.(Linear|LazyLine
 _BEGINS_ALIKE = re.compile(
     r"(torch\.nn\.(Embedding|BatchNorm.d|LayerNorm|GroupNorm)|native\.(Embedding|\w*BatchNorm))\("
 )
+# arguments that say whether a layer has a parameter at all, and what they say where it has none
+_LACKING = {"bias": {"nobias": True, "use_beta": False}, "weight": {"use_gamma": False}}
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
 
@@ -65,7 +67,7 @@ def first_values(
         for keyword in tree.keywords
         if isinstance(keyword.value, ast.Name) and keyword.value.id in given
     }
-    stated = {name: value for name, value in stated.items() if not _is_none(value)}
+    stated = {name: value for name, value in stated.items() if not _is_none(value) and not _lacks(name, given)}
     computed = {str(keyword.arg): keyword.value for keyword in tree.keywords if not isinstance(keyword.value, ast.Name)}
     if not stated and not computed:
         return layer, FirstValues()
@@ -84,8 +86,15 @@ def first_values(
             given_here = [ast.keyword(*as_argument(str(keyword.arg), keyword.value)) for keyword in given_here]
         return ast.unparse(ast.Call(function, tree.args, given_here)), FirstValues()
     plain = not _MAY_BE_LAZY.match(layer) and all(_is_plain(context, value) for value in stated.values())
-    may_lack_it = "bias" in (*stated, *computed) and not isinstance(given.get("nobias"), (ast.Constant, type(None)))
+    switches = [given.get(switch) for name in (*stated, *computed) for switch in _LACKING.get(name, ())]
+    may_lack_it = not all(isinstance(switch, (ast.Constant, type(None))) for switch in switches)
     return layer, FirstValues(stated, computed, not plain or may_lack_it)
+
+
+def _lacks(name: str, given: Mapping[str, ast.expr]) -> bool:
+    """Whether the call itself says that the layer has no such parameter: Chainer does not look at its value then."""
+    said = {s: value for s in _LACKING.get(name, ()) if isinstance(value := given.get(s), ast.Constant)}
+    return any(bool(value.value) is _LACKING[name][switch] for switch, value in said.items())
 
 
 def have_own_dtype(context: Context, template: str, given: Mapping[str, ast.expr]) -> bool:
