@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, options
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -80,16 +80,24 @@ def _may_be_module_list(context: Context, cls: ClassInfo) -> bool:
 def _asks_for_more(analysis: Analysis) -> bool:
     """Whether a list of links is asked for one of the methods of lists; slices of it are those of a list of Python."""
     lists = [cls for cls in analysis.classes.values() if analysis.derives(cls, "chainer.ChainList")]
-    for node in (node for cls in lists for node in ast.walk(cls.node)):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            if node.attr in _OTHERWISE and isinstance(node.ctx, ast.Load):
-                return True
+    for cls in lists:
+        for node in ast.walk(cls.node):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                if node.attr in _OTHERWISE and _is_called(cls.module, node):
+                    return True
     return any(
         node.attr in _OTHERWISE
+        and _is_called(module, node)
         and any(isinstance(k, Inst) and analysis.derives(k.cls, _LIST) for k in options(analysis.kind(node.value)))
         for module in analysis.project.modules.values()
         for node in module.source.of(ast.Attribute)
     )
+
+
+def _is_called(module: ModuleInfo, node: ast.Attribute) -> bool:
+    """Whether a member is called: ``self.count`` that is not is an attribute of the class's own."""
+    parent = module.source.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def _constructor_calls(cls: ClassInfo) -> Iterator[ast.Call]:
