@@ -195,7 +195,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         if not isinstance(loss, torch.Tensor):  # half way it may be a Variable of Chainer's
             (loss if scale is None else loss * scale).backward()
         elif shared:
-            backward(loss, loss_scale=scale, retain_graph=True)
+            if loss.requires_grad:  # one that hangs on no parameter has no gradients; the hooks still run
+                backward(loss, loss_scale=scale, retain_graph=True)
         else:
             loss.backward(None if scale is None else torch.full_like(loss, scale))
 

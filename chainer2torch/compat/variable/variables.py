@@ -22,7 +22,7 @@ def backward(
 ) -> None:
     """Backpropagates from ``y``, starting from the gradient that :func:`set_grad` gave it, or from one.
 
-    It ends where :func:`unchain_backward` has cut the graph. A value that hangs on no parameter moves nothing.
+    It ends where :func:`unchain_backward` has cut the graph.
 
     Args:
         y: a tensor; if it holds more than one number its gradient must have been set.
@@ -37,8 +37,6 @@ def backward(
     Source: chainer.Variable.backward.
     """
     gradient = _given_grad(y)
-    if not y.requires_grad:
-        return
     if gradient is None and y.numel() == 1 and loss_scale is not None:
         gradient = torch.full_like(y, loss_scale)
         for leaf in _leaves(y):
