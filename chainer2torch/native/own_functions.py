@@ -53,7 +53,7 @@ class Function:
     forward_gpu: Any
     backward_cpu: Any
     backward_gpu: Any
-    _kept: Any = ((), ())  # where: .retain_inputs, .retain_outputs
+    _kept: Any = ((), ())  # where: .retain_inputs, .retain_outputs, .output_data
     inputs: Any = ()  # where: .inputs
     output_data: Any = ()  # where: .output_data
 

@@ -87,3 +87,18 @@ def test_a_device_of_which_the_text_does_not_speak_raises(given: object, said: l
         else:
             with pytest.raises((RuntimeError, TypeError, AssertionError)):
                 eval(call, {**helpers, "np": np, "given": given})
+
+
+@pytest.mark.parametrize("said", ["args.output_data", "self.retain_outputs((0,))", "f.inputs", ""])
+def test_an_own_function_runs_whatever_words_the_project_says(said: str) -> None:
+    helpers: dict[str, object] = {}
+    exec(compat_file.build(["Function"], style="native", said=words(f"{said}\nx.backward()")), helpers)
+    program = (
+        "class Twice(Function):\n"
+        "    def forward(self, inputs): return (inputs[0] * 2,)\n"
+        "    def backward(self, inputs, gradients): return (gradients[0] * 2,)\n"
+    )
+    exec(program, helpers)
+    x = torch.ones(2, requires_grad=True)
+    eval("Twice()(x).sum()", {**helpers, "x": x}).backward()
+    assert x.grad is not None and x.grad.tolist() == [2, 2]
