@@ -37,6 +37,8 @@ PLACES = {
     "lists of a default": "[len(set(w)) for _, w in sorted(by_default(p).items())]",
     "lists that are added to": "len({k for h in added(p) for k in h})",
     "numbers and elements": "len({k for h in begun(p) for k in h}), len(set(begun(p)[0] + [2]))",
+    "members of lists of both": "[v in NAMES and v not in (7,) for h in begun(p) for v in h]",
+    "keys of lists of both": "[1 if v in {0: 1} else NAMES[v] for h in begun(p) for v in h]",
     "parts of lists of both": "len(collections.Counter(tuple(s[i:i + 2]) for s in begun(p) for i in range(2)))",
     "classes of elements": "isinstance(p[0], np.integer), isinstance(p[0], (int, np.integer)), np.isscalar(p[0])",
     "classes of floating elements": "isinstance(y[0], np.floating), isinstance(y.sum(), float)",

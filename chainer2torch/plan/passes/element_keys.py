@@ -131,7 +131,7 @@ def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
         if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
         elif isinstance(part, ast.Name) and _may_be_element(kind):
-            wrap(context, decisions, part, "value.item() if torch.is_tensor(value) else value")
+            wrap(context, decisions, part, "(value.item() if torch.is_tensor(value) else value)")
         elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
             _as_list(context, decisions, part.args[0])
         elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _is_element(kind.element):
