@@ -29,15 +29,14 @@ class Imports:
     names: frozenset[str]
     empty: tuple[StatementEdit, ...]  # the guards around imports that all go
     needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
-    at_top: frozenset[str]  # the same, with what a program uses at its top
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         removals, names = unused_imports(ledger.context, ledger, others)
-        needed, at_top = names_at_import(ledger.context, ledger)
+        needed = names_at_import(ledger.context, ledger)
         empty = tuple(empty_guards(ledger.context, removals))
-        return cls(ledger.context, others, removals, names, empty, others | needed, others | at_top)
+        return cls(ledger.context, others, removals, names, empty, others | needed)
 
     def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
@@ -57,6 +56,6 @@ class Imports:
             if (start := self.context.source.start(statement)) not in raising:
                 yield RemoveImport(start, aliases)
         yield from self.empty
-        yield from left_imports(self.context, self.removals, self.needed, self.at_top)
+        yield from left_imports(self.context, self.removals, self.needed)
         yield from wider_guards(self.context, self.removals)
         yield from guards
