@@ -115,7 +115,7 @@ class Expressions(Interpreter):
             return Const(not kind.value) if isinstance(kind, Const) else Scalar("bool")
         if isinstance(node.op, ast.USub) and isinstance(kind, Const) and isinstance(kind.value, (int, float)):
             return Const(-kind.value)
-        return kind if isinstance(kind, (Tensor, HostArray, Scalar)) else UNKNOWN
+        return array_operators.signed(kind)
 
     def _expr_BinOp(self, node: ast.BinOp) -> Kind:
         return self.binary(node.op, self.expr(node.left), self.expr(node.right))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.parts.host_arrays import is_moved_to_device, tensor_of
 from chainer2torch.plan.parts.host_values import wrap
 
 _FLOATING = ("float16", "float32", "float64")
@@ -34,6 +34,22 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
     template = f"{tensor}.to({name} := variable) {sign} {name}"
     decisions.replace(node, template, {"variable": context.operand(node.right), "value": context.operand(array)})
     return True
+
+
+def beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
+    """An array of NumPy's or CuPy's in a link, beside what nobody knows: beside CuPy's that is none of NumPy's.
+
+    Beside what is a tensor for one caller and an array for another, it is a tensor: PyTorch takes both.
+    """
+    kinds = options(other)
+    if isinstance(kind, HostArray) and any(isinstance(k, Tensor) for k in kinds):
+        if all(isinstance(k, (Tensor, HostArray)) for k in kinds):
+            wrap(context, decisions, side, tensor_of(context, side))
+        return
+    cls = context.enclosing_class(side)
+    if UNKNOWN in options(other) and is_moved_to_device(kind) and cls is not None:
+        if context.analysis.derives(cls, "chainer.Link"):
+            wrap(context, decisions, side, tensor_of(context, side))
 
 
 def _free_name(context: Context, node: ast.AST) -> str | None:

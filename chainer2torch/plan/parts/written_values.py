@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_arrays import reaching, unpacked
 from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 
@@ -84,6 +85,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
         )
         if of_shapes or isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
             wrap(context, decisions, node, "compat.shown(value)")
+        elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
+            wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
             alone = all(isinstance(one, Tensor) and one.rank == 0 for one in options(kind))
             whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
@@ -91,6 +94,29 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             wrap(context, decisions, node, template)
         else:
             to_host_if_array(context, decisions, node)
+
+
+def _may_be_none(context: Context, node: ast.expr) -> bool:
+    """Whether what is written is None for some way through the program, which kinds do not say.
+
+    A name of which the function asks whether it is None, and then sets it, is taken for the value.
+    """
+    if not isinstance(node, ast.Name):
+        return _is_none_at_times(context, node)
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    for choice in nodes_of(function):
+        if isinstance(choice, ast.If) and f"{node.id} is None" in ast.unparse(choice.test):
+            return False
+    parts = [value for value, _ in unpacked(context, node, None)]
+    return any(_is_none_at_times(context, value) for value in (*reaching(context, node), *parts))
+
+
+def _is_none_at_times(context: Context, value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):
+        return any(_is_none_at_times(context, side) for side in (value.body, value.orelse))
+    if isinstance(value, ast.Call):
+        return any(isinstance(one, ast.Constant) and one.value is None for one in returned_here(context, value))
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _are_arrays(kind: Kind) -> bool:
