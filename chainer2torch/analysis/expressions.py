@@ -304,9 +304,7 @@ class Expressions(Interpreter):
         """The kind of the elements when a value is iterated over by ``for``."""
         return join_all(
             [
-                data.item(self, k, None) or self.method_result(k, "__iter__", [], None)
-                if isinstance(k, Inst)
-                else element_of(k)
+                data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else element_of(k)
                 for k in options(kind)
             ]
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, StatementEdit
+from chainer2torch.plan.edits import Remove, RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.left_imports import (
     device_guards,
@@ -16,7 +16,7 @@ from chainer2torch.plan.outcome.left_imports import (
     names_at_import,
     wider_guards,
 )
-from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_imports
+from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_aliases, unused_imports
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,16 +27,18 @@ class Imports:
     others: frozenset[str]  # the names that other files go on importing from this one
     removals: Removals
     names: frozenset[str]
-    empty: tuple[StatementEdit, ...]  # the guards around imports that all go
+    empty: tuple[StatementEdit, ...]  # the guards around imports that all go, and second names of what goes
     needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
-        removals, names = unused_imports(ledger.context, ledger, others)
+        aliases = unused_aliases(ledger.context, ledger, others)
+        removals, names = unused_imports(ledger.context, ledger, others, aliases.values())
         needed = names_at_import(ledger.context, ledger)
-        empty = tuple(empty_guards(ledger.context, removals))
-        return cls(ledger.context, others, removals, names, empty, others | needed)
+        starts = [ledger.context.source.start(statement) for statement in aliases.values()]
+        empty = (*empty_guards(ledger.context, removals), *map(Remove, starts))
+        return cls(ledger.context, others, removals, names | aliases.keys(), empty, others | needed)
 
     def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""

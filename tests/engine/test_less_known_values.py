@@ -1,4 +1,4 @@
-"""Values that are None for some way through the program, written as text; what abs and a sign leave of a kind."""
+"""Values of which less is known: None at times, what iterators of one's own give, modules under a second name."""
 
 import pytest
 
@@ -48,3 +48,53 @@ def test_signs_keep_what_both_callers_give():
 def test_an_array_beside_either_is_a_tensor():
     text = code("def f(d):\n    return np.zeros((2, 3), 'f') + 2 * d\nf(v.array)\nf(np.ones((2, 3)))\n")
     assert "torch.as_tensor(np.zeros((2, 3), 'f')) + 2 * d" in text
+
+
+OWN_ITERATORS = """
+class Yields:
+    def __iter__(self):
+        for _ in range(2):
+            yield [v.array]
+class Itself:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return v.array
+class Chainers(chainer.dataset.Iterator):
+    def next(self):
+        return [v.array, v.array]
+class Lists:
+    def __iter__(self):
+        return iter([v.array])
+for a in Yields():
+    print(a[0])
+for b in Itself():
+    print(b)
+for c in Chainers():
+    print(c[1])
+for d in Lists():
+    print(d)
+"""
+
+
+def test_what_iterators_of_ones_own_give_is_written_as_it_was():
+    text = code(OWN_ITERATORS)
+    assert all(f"print({value}.cpu().numpy())" in text for value in ("a[0]", "b", "c[1]", "d")), text
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("F = chainer.functions\nG = chainer.links\ny = F.relu(v)\nm = G.Linear(2, 3)\n", "nn.functional.relu(v)"),
+        ("t = chainer.training\ne = t.extensions\nx = e.LogReport()\n", "x = extensions.LogReport()"),
+    ],
+)
+def test_a_module_under_a_second_name_goes_as_an_import_does(body, line):
+    text = code(body)
+    assert line in text and "import chainer\n" not in text and "= chainer." not in text
+
+
+def test_a_second_name_that_is_still_needed_stays():
+    text = code("O = chainer.functions\ny = O.relu(O.no_such_function(v))\n")
+    assert "O = chainer.functions\n" in text and "(O.no_such_function(v))" in text
+    assert text.count("# TODO(chainer2torch C2T090)") == 1
