@@ -98,3 +98,20 @@ def test_a_second_name_that_is_still_needed_stays():
     text = code("O = chainer.functions\ny = O.relu(O.no_such_function(v))\n")
     assert "O = chainer.functions\n" in text and "(O.no_such_function(v))" in text
     assert text.count("# TODO(chainer2torch C2T090)") == 1
+
+
+def test_values_of_tables_in_which_arrays_stand_beside_other_things():
+    text = code(
+        "d = {'a': v.array, 'n': 1, 's': 'x', 'z': None, 'l': [2]}\n"
+        "for k in sorted(d):\n    print(k, d[k])\n"
+        "for k, w in sorted(d.items()):\n    print('%s %s' % (k, w))\n"
+        "e = {'n': 1, 's': 'x', 'z': None, 'l': [2]}\n"
+        "for k, w in e.items():\n    print(k, w, e[k])\n"
+    )
+    assert "print(k, compat.shown(d[k]))" in text and "'%s %s' % (k, compat.shown(w))" in text
+    assert "print(k, w, e[k])" in text
+
+
+def test_arrays_are_swapped_in_one_assignment():
+    text = code("p, old = chainer.Parameter(np.ones(3, 'f')), {}\np.array, old[0] = old[0], p.array.copy()\n")
+    assert "p.data, old[0] = old[0], p.detach().clone()" in text

@@ -1,7 +1,5 @@
 """Persistent arrays: buffers that are registered where they are made, and take tensors alone."""
 
-import numpy as np
-
 from tests.support.native_programs import both, check
 
 SOURCE = """

@@ -76,8 +76,7 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
             return Dct(BOTTOM)
         return Dct(join_all(list(values.values())), tuple(values.items()))
     if name == "abs":
-        known = isinstance(first, Const) and isinstance(first.value, (int, float))
-        return Const(abs(first.value)) if known else array_operators.signed(first)  # type: ignore[union-attr, arg-type]
+        return _absolute(first)
     if name in ("sum", "max", "min") and isinstance(first, (Tensor, HostArray)) and len(args) == 1:
         return element_of(first)  # Python goes through the first axis
     if name == "sum" and isinstance(first, (Lst, Tup)):
@@ -89,6 +88,11 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def _absolute(value: Kind) -> Kind:
+    number = value.value if isinstance(value, Const) else None
+    return Const(abs(number)) if isinstance(number, (int, float)) else array_operators.signed(value)
 
 
 def _member(element: Kind) -> Kind:

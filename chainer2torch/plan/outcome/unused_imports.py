@@ -20,7 +20,7 @@ Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, th
 def unused_aliases(context: Context, ledger: Ledger, taken: frozenset[str]) -> dict[str, ast.Assign]:
     """The statements ``F = chainer.functions`` whose names are all replaced, by the name."""
     found: dict[str, ast.Assign] = {}
-    for name, statement in reversed(context.module_aliases.items()):
+    for name, statement in reversed(list(context.module_aliases.items())):
         skipped = context.skipped.node(statement) or name in taken
         if not skipped and (context.source.tree, name) not in _uses(context, ledger, {name}, found.values()):
             found[name] = statement

@@ -80,7 +80,7 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
 def _own_class(context: Context, target: ast.Attribute) -> ClassInfo | None:
     """The class of a method in which an attribute of ``self`` is set."""
     method = context.source.enclosing(target, ast.FunctionDef)
-    first = method.args.args[:1] if method is not None else []
+    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
     named = isinstance(target.value, ast.Name) and [one.arg for one in first] == [target.value.id]
     return context.enclosing_class(target) if named else None
 
@@ -127,7 +127,7 @@ def _sets(statement: ast.Assign, name: str) -> bool:
 def _once(context: Context, statement: ast.Assign, name: str) -> bool:
     """Whether the method that registers an attribute sets it in no other place: a buffer is registered once."""
     method = context.source.enclosing(statement, ast.FunctionDef)
-    if method is None or method.name != "__init__":
+    if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
         return False
     stores = [n for n in ast.walk(method) if isinstance(n, ast.Attribute) and n.attr == name]
     return sum(isinstance(n.ctx, ast.Store) for n in stores) == 1

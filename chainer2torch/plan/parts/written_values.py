@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Const,
     Dct,
+    HostArray,
     Kind,
     Lst,
     Ref,
@@ -83,7 +84,14 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             isinstance(value, ast.Tuple) and any(is_shape(context, item) for item in value.elts)
             for value in returned_here(context, node)
         )
-        if of_shapes or isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
+        several = isinstance(kind, Union) and not all(isinstance(one, Tensor) for one in kind.ordered)
+        if (
+            of_shapes
+            or several
+            and _is_written_anew(kind)
+            or _holds_arrays_inside(kind)
+            or _is_out_of_table(context, node)
+        ):
             wrap(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
@@ -117,6 +125,45 @@ def _is_none_at_times(context: Context, value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         return any(isinstance(one, ast.Constant) and one.value is None for one in returned_here(context, value))
     return isinstance(value, ast.Constant) and value.value is None
+
+
+def _holds_arrays_inside(kind: Kind) -> bool:
+    return isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind)
+
+
+def _is_out_of_table(context: Context, node: ast.expr) -> bool:
+    """Whether a value of unknown kind is one of a dictionary in which arrays stand beside other things."""
+    if context.analysis.kind(node) != UNKNOWN:
+        return False
+    if isinstance(node, ast.Subscript):
+        table = context.analysis.kind(node.value)
+        return isinstance(table, Dct) and holds_arrays(table)
+    if not isinstance(node, ast.Name):
+        return False
+    for loop in context.source.ancestors(node):
+        generators = getattr(loop, "generators", [loop] if isinstance(loop, ast.For) else [])
+        for one in generators:
+            names = [name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)]
+            if names[-1:] == [node.id]:  # behind the key
+                return any(_is_table(context, call) for call in ast.walk(one.iter))
+    return False
+
+
+def _is_table(context: Context, call: ast.AST) -> bool:
+    """Whether a call gives the values of a dictionary that holds arrays."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    table = context.analysis.kind(call.func.value)
+    return call.func.attr in ("items", "values") and isinstance(table, Dct) and holds_arrays(table)
+
+
+def _is_written_anew(kind: Kind) -> bool:
+    """Whether one of several things that a value may be is an array or holds some, and another is none of NumPy's."""
+    plain = all(
+        isinstance(one, HostArray) or isinstance(one, Tensor) and one.array or scalar_type(one) is not None
+        for one in options(kind)
+    )
+    return holds_arrays(kind) and not plain  # else `compat.to_host` does
 
 
 def _are_arrays(kind: Kind) -> bool:
