@@ -28,6 +28,7 @@ _MOST = 60
 _LARGE = 128
 _SIDES = (32, 28, 33, 64, 96, 128, 224, 227, 256)
 _IMAGE = re.compile(r",32,32\]$")
+_MAP = re.compile(r"^f32\[\d+,(6[4-9]|[789]\d|\d{3,}),")  # so many channels are no image, and cost much
 _ROWS = re.compile(r"^i32\[(\d+),5\]<")
 _VECTORS = re.compile(r"^f32\[(\d+,\d+)\]$")
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher)(_|\d|$)")
@@ -102,9 +103,11 @@ def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
         }
         return [dataclasses.replace(entry, inputs=inputs)] if inputs != entry.inputs else []
 
-    if any(isinstance(array, str) and _IMAGE.search(array) for array in entry.inputs.values()):
+    if any(_is_image(array) for array in entry.inputs.values()):
         # What a class names is often as large as photographs are; the layers may take less.
         first = [64, 96, side] if side is not None and side >= _LARGE else [side or _SIDES[0]]
+        if side is None and all(_MAP.match(array) for array in entry.inputs.values() if _is_image(array)):
+            first = [8, 16]
         sides = dict.fromkeys([*first, *_SIDES])
         return [
             dataclasses.replace(
@@ -117,6 +120,10 @@ def variants(entry: ModelEntry, side: int | None = None) -> list[ModelEntry]:
             for side in sides
         ]
     return [entry, *changed(_ROWS, r"i32[\1]<"), *changed(_VECTORS, r"f32[2,\1]")]
+
+
+def _is_image(array: Any) -> bool:
+    return isinstance(array, str) and _IMAGE.search(array) is not None
 
 
 def _of_side(array: str, side: int) -> str:
@@ -312,6 +319,7 @@ def _taken(
         inferred=True,
         tried=True,
         method=record["method"],
+        before=record.get("before", ""),
         is_first_version=is_old,
         size=size,
         seconds=seconds,

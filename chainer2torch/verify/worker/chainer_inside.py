@@ -42,7 +42,7 @@ def search(open_, running, folders, place):
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), watch:
                 _, result = place.run(source, inputs)
             outputs.append(result)
-        except Exception:
+        except (Exception, SystemExit):
             pass  # what was seen until then counts
         for key, recipes in watch.recipes.items():
             made[key] += [recipe for recipe in recipes if recipe not in made[key]]
@@ -77,7 +77,7 @@ def _taken(target, call, place):
         arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
         if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
             return None
-    except Exception:
+    except (Exception, SystemExit):
         return None
     return {
         "status": "ok",

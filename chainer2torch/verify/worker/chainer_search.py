@@ -15,13 +15,25 @@ import re
 import time
 
 
-from . import attempt_values, chainer_snippets, missing, model_text, search_areas, search_room, search_values, wire
+from . import (
+    attempt_values,
+    chainer_snippets,
+    missing,
+    model_text,
+    search_areas,
+    search_room,
+    search_state,
+    search_values,
+    wire,
+)
 
 _MOST = 400
 # Attempts to begin with, before the best of them are changed.
 _STARTS = 30
 # Attempts without coming farther after which a search begins anew, or ends.
 _PATIENCE = 120
+# Changes of one attempt before others that came as far have their turn.
+_TURN = 24
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
@@ -41,8 +53,12 @@ _NO_MODEL = frozenset(
 )
 _NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
 
-Attempt = collections.namedtuple("Attempt", "arguments method inputs")
-Tried = collections.namedtuple("Tried", "score number attempt error phase")
+# ``before``: the call of another method that goes before each call.
+Attempt = collections.namedtuple("Attempt", "arguments method inputs before")
+Attempt.__new__.__defaults__ = ("",)
+# ``rounds``: how often other changes have had their turn before the rest of its own.
+Tried = collections.namedtuple("Tried", "score number attempt error phase rounds")
+Tried.__new__.__defaults__ = (0,)
 
 
 class NothingToCompare(TypeError):
@@ -114,6 +130,7 @@ class Search(object):
             "status": "ok",
             "arguments": self._arguments(found),
             "method": found.method,
+            "before": found.before,
             "inputs": dict(zip(names, found.inputs.values())),
             "tried": self.tried,
             "size": self.size,
@@ -197,12 +214,15 @@ class Search(object):
     def _values(self, name):
         """What an argument may be, with the models of the project for one of a model's name."""
         plain = name.lower().replace("_", "")
+        fit = [self.made[cls] for cls in self.hints.get("fitting", {}).get(name, ()) if cls in self.made]
         links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
         if not links and _OF_MODELS.search(name.lower()):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:
             return search_values.arguments_for(name)
+        if fit:  # it has what is asked of it, and is known to run
+            return list(dict.fromkeys(fit + known + links + search_values.arguments_for(name)))
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
         return list(dict.fromkeys(known + links + search_values.arguments_for(name)))
@@ -240,8 +260,12 @@ class Search(object):
         while ranked and not self._over(end) and self.tried - self.farther <= patience:
             ranked.sort(key=self._rank)
             parent = ranked.pop(0)
+            begun = self.tried
             for other, is_repair in self._neighbours(parent):
                 if self._over(end) or self.tried - self.farther > patience:
+                    break
+                if not is_repair and self.tried - begun > _TURN and ranked:
+                    ranked.append(parent._replace(number=self.tried, rounds=parent.rounds + 1))
                     break
                 tried = self._evaluate(other, parent if is_repair else None)
                 if tried is True:
@@ -258,7 +282,7 @@ class Search(object):
         functions: taking a part of an image is one, of an array of words it is none.
         """
         is_likely = search_values.is_likely(tried.attempt.inputs, self.hints["first"])
-        return -tried.score[0], not is_likely, [-part for part in tried.score[1:]], tried.number
+        return -tried.score[0], tried.rounds, not is_likely, [-part for part in tried.score[1:]], tried.number
 
     def _over(self, end):
         return (
@@ -273,7 +297,7 @@ class Search(object):
 
         One that repairs another has come farther if it fails in a way that is new.
         """
-        key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
+        key = json.dumps([attempt.arguments, attempt.method, attempt.inputs, attempt.before], sort_keys=True)
         if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
@@ -311,6 +335,8 @@ class Search(object):
                     ),
                     is_repair,
                 )
+        for before in search_state.calls_before(attempt, tried.error, self.hints.get("setters", {})):
+            yield attempt._replace(before=before), True
         for name in attempt.inputs if tried.phase != "build" else ():
             for value in search_values.inputs_for(name):
                 changed = attempt.inputs.copy()
@@ -346,21 +372,24 @@ class Search(object):
         )
 
     def _text(self, attempt):
-        return "{}({}){} of {}".format(
+        return "{}({}){} of {}{}".format(
             self.target.partition(":")[2],
             self._arguments(attempt),
             "." + attempt.method if attempt.method else "",
             ", ".join(attempt_values.shown(spec) for spec in attempt.inputs.values()) or "nothing",
+            " after " + attempt.before if attempt.before else "",
         )
 
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
+        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names, before=attempt.before)
         reach = search_room.Reach(self.tree)
         phase, began = "build", time.process_time()
+        # What is wrong can take long, too: half of what is left stays for what comes after it.
+        most = min(_SECONDS_EACH, max(1.0, (self.end - began) / 2))
         try:
-            with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
+            with search_room.quiet(), search_room.limited(most), reach:
                 namespace = self.place.made(source)
                 phase = "first forward"
                 result = namespace["run"](**self.place.given(dict(zip(names, attempt.inputs.values()))))

@@ -22,6 +22,21 @@ FUNCTIONS = {
 }
 
 
+# A layer that stands for one that nobody knows: it takes what both frameworks take alike.
+_STAND_INS = """import chainer.links
+
+
+class L:
+    class Linear(chainer.links.Linear):
+        def __call__(self, x):
+            if x.ndim != 2:
+                raise ValueError("a layer in the place of one that is not known takes rows of numbers")
+            return super().__call__(x)
+
+
+"""
+
+
 # Folders of these names cannot be imported: the packages of the same names are there already.
 _TAKEN = frozenset(["chainer", "chainermn", "chainerx", "numpy", "torch"])
 
@@ -61,8 +76,10 @@ def maker(target, arguments):
     return "{}({})".format(reference(target), arguments)
 
 
-def text(target, arguments, method, inputs, torch=False, called=""):
-    """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model."""
+def text(target, arguments, method, inputs, torch=False, called="", before=""):
+    """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model,
+    ``before`` the call of a method that goes before each call (``reset_state(4)``).
+    """
     given = ", ".join(inputs)
     head = "import importlib\n"
     if "types." in arguments:
@@ -72,12 +89,14 @@ def text(target, arguments, method, inputs, torch=False, called=""):
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
     if re.search(r"\bL\.", arguments):
-        head += "import torch.nn as L\n" if torch else "import chainer.links as L\n"
+        head += "import torch.nn as L\n" if torch else _STAND_INS
     if not called:
         called = "model{}({})".format("." + method if method else "", given)
     elif torch:
         head += "import torch\n"
-    return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return {}\n".format(head, maker(target, arguments), given, called)
+    first = "    model.{}\n".format(before) if before else ""
+    made = maker(target, arguments)
+    return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
 
 
 def with_tensors(source):
