@@ -275,7 +275,8 @@ def inside(tmp_path_factory):
         # a class that has what is asked of the argument
         (
             "Head",
-            "found by trying: Head(importlib.import_module('net').Encoder(n_units=8)) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']",
+            "found by trying: Head(importlib.import_module('net').Encoder(n_units=8)) of "
+            "['f32[4,4]', 'f32[6,4]', 'f32[4,4]']",
         ),
     ],
 )

@@ -4,7 +4,8 @@ import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
-from chainer2torch.verify.models.trials import Left, Open, attempts, choose, variants
+from chainer2torch.verify.models.first_attempts import attempts, variants
+from chainer2torch.verify.models.trials import Left, Open, choose
 from tests.support import model_batch
 
 NET = """

@@ -24,7 +24,8 @@ from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.twins import Twins
-from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
+from chainer2torch.verify.models.first_attempts import attempts, variants
+from chainer2torch.verify.models.trials import Left, Open, plain_spec
 from chainer2torch.verify.worker import model_text
 
 _LINKS = ("chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential")

@@ -13,7 +13,7 @@ import sys
 import chainer
 import numpy
 
-from . import attempt_values, chainer_search, chainer_snippets, model_text, search_room, wire
+from . import attempt_values, chainer_snippets, model_text, search_methods, search_room, wire
 
 _MOST = 3  # calls of a class that are kept
 _DEPTH = 4
@@ -135,7 +135,7 @@ class _Watch(object):
         if getattr(method, "__code__", None) is not code:
             return
         name = "" if code.co_name in _ENTRIES else code.co_name
-        if name.startswith(chainer_search._NO_METHOD) or name in chainer_search._NO_MODEL:
+        if search_methods.is_none(name):
             return
         try:
             inputs = [_spec(value) for value in _given(frame)]

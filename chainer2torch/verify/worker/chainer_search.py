@@ -21,6 +21,7 @@ from . import (
     missing,
     model_text,
     search_areas,
+    search_methods,
     search_room,
     search_state,
     search_values,
@@ -40,18 +41,7 @@ _SECONDS_EACH = 10
 # Values of all parameters: a smaller model is looked for, too.
 _LARGE = 20000000
 _NO_GPU = "CUDA environment is not correctly set up"
-# A first parameter of this name is given, whatever its default is: 64 images take long.
-_BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
-# Given, too, as no weights: where they would be downloaded, or converted by another library.
-_PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
 _OF_MODELS = re.compile(r"^(?!n_|num).*(model|predictor|net|link|func|layer)")
-_NO_MODEL = frozenset(
-    "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
-    "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
-    "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
-    "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
-)
-_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
 
 # ``before``: the call of another method that goes before each call.
 Attempt = collections.namedtuple("Attempt", "arguments method inputs before")
@@ -93,8 +83,8 @@ class Search(object):
         try:
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
-            constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
-            self.without = _without(cls.__init__)
+            constructor = self._parameters(cls.__init__)
+            self.without = search_methods.without(cls.__init__)
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
@@ -139,23 +129,10 @@ class Search(object):
 
     # -- what is tried -----------------------------------------------------------------------------------------------
 
-    def _parameters(self, function, by_keyword=()):
+    def _parameters(self, function):
         """The parameters that have to be given, in order; ``*`` for any number."""
-        try:
-            found = list(inspect.signature(function).parameters.values())[1:]
-        except (TypeError, ValueError):
-            return []
-        needed = []
-        for parameter in found:
-            if parameter.kind == parameter.VAR_POSITIONAL:
-                needed.append("*")
-            elif parameter.kind == parameter.VAR_KEYWORD:
-                continue
-            elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
-                needed.append(parameter.name)
-            elif parameter.default is not None and _PRETRAINED.search(parameter.name):
-                needed.append(parameter.name)
-                self.optional.add(parameter.name)
+        needed, optional = search_methods.parameters(function)
+        self.optional |= optional
         return needed
 
     def _methods(self, cls):
@@ -167,7 +144,7 @@ class Search(object):
             yield "", self._parameters(call)
         for name in self.hints["methods"]:
             method = getattr(cls, name, None)
-            if name.startswith(_NO_METHOD) or name in _NO_MODEL or not inspect.isfunction(method):
+            if search_methods.is_none(name) or not inspect.isfunction(method):
                 continue
             parameters = self._parameters(method)
             if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
@@ -412,11 +389,3 @@ class Search(object):
         """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
             self.place.run(source, {"x{}".format(i): spec for i, spec in enumerate(inputs.values())}, 1)
-
-
-def _without(function):
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [parameter.name for parameter in found if parameter.default is None]
