@@ -20,6 +20,7 @@ from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
 from chainer2torch.verify.models.options import options, read_settings
 from chainer2torch.verify.models.own_parameters import parameters
+from chainer2torch.verify.models.targets import target_of
 from chainer2torch.verify.worker import model_text
 
 _MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
@@ -40,7 +41,7 @@ class Hints:
     """Answers for the classes of one analysed project whose files lie in ``src``."""
 
     def __init__(self, analysis: Analysis, reader: Reader, calls: Calls, src: Path):
-        self._analysis, self._reader, self._calls = analysis, reader, calls
+        self._analysis, self._reader, self._calls, self._src = analysis, reader, calls, src
         self._settings = read_settings(src)
         self._options = options(analysis, calls, self._settings)
 
@@ -115,7 +116,7 @@ class Hints:
             if other is cls or init is None or not self._analysis.derives(other, _LINK):
                 continue
             needed = [name for name, default in parameters(init) if default is None]
-            if len(needed) <= number <= len(parameters(init, every=True)) and (text := _reference(other)):
+            if len(needed) <= number <= len(parameters(init, every=True)) and (text := _reference(self._src, other)):
                 found.append((other.module is not cls.module, text))
         return [text for _, text in sorted(found)]
 
@@ -193,7 +194,9 @@ class Hints:
             if isinstance(one, Inst) and isinstance(one.cls, ClassInfo) and one.site:
                 if text := self._made(one.cls, self._analysis.makers[one.site], depth + 1):
                     return text
-        classes = sorted(text for k in kinds_of(kind) if isinstance(k, Class) and (text := _reference(k.info)))
+        classes = sorted(
+            text for k in kinds_of(kind) if isinstance(k, Class) and (text := _reference(self._src, k.info))
+        )
         return classes[0] if classes else None
 
     def _made(self, cls: ClassInfo, call: ast.Call | None, depth: int) -> str | None:
@@ -206,8 +209,8 @@ class Hints:
                 if value is ...:
                     return None
                 given[name] = repr(value)
-        target = model_text.target_of(cls.module.path, cls.name)
-        if model_text.place(target)[0]:
+        target = target_of(self._src, cls)
+        if "/" in target:
             return None
         return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
 
@@ -266,10 +269,10 @@ def _called_with(init: FuncInfo | None, name: str) -> int | None:
     return len(own[0].args) + len(own[0].keywords) if own else None
 
 
-def _reference(cls: ClassInfo) -> str:
+def _reference(src: Path, cls: ClassInfo) -> str:
     """The expression for a class itself; empty where it cannot be imported by its name."""
-    target = model_text.target_of(cls.module.path, cls.name)
-    return "" if model_text.place(target)[0] else str(model_text.reference(target))
+    target = target_of(src, cls)
+    return "" if "/" in target else str(model_text.reference(target))
 
 
 def _guessed(node: ast.expr) -> str:

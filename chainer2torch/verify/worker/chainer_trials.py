@@ -220,7 +220,7 @@ def _made(record, case, made, running):
         method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
         source = model_text.text(case["target"], arguments, method, list(record["inputs"]), before=before)
         running.append((case, source, record["inputs"]))
-        if not model_text.place(case["target"])[0]:
+        if "/" not in case["target"]:
             made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
 
 

@@ -42,7 +42,8 @@ _TAKEN = frozenset(["chainer", "chainermn", "chainerx", "numpy", "torch"])
 
 
 def place(target):
-    """Folder, module and file (where its name is not the module's) of ``a.b:Class`` or ``folder-1.5/b:Class``.
+    """Folder, module and file (where its name is not the module's) of ``a.b:Class``, ``folder-1.5/b:Class`` or
+    ``./b.py:Class``.
 
     The folder is where imports start, from the tree on; empty for the tree itself.
     """
@@ -51,12 +52,18 @@ def place(target):
     if not slash:
         return "", module, ""
     folder = "" if folder == "." else folder
+    if module.endswith(".py"):  # a file beside a package of its name, which goes before it
+        return folder, module[:-3] + "_py", "/".join(filter(None, (folder, module)))
     name = re.sub(r"\W", "_", module) if "-" in module or " " in module else module
     return folder, name, "" if name == module else "/".join(filter(None, (folder, module + ".py")))
 
 
-def target_of(path, name):
-    """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder."""
+def target_of(path, name, hidden=False):
+    """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder.
+    ``hidden``: there is a package of the same name, which Python imports.
+    """
+    if hidden:
+        return "{}/{}:{}".format(*((path if "/" in path else "./" + path).rsplit("/", 1) + [name]))
     parts = re.sub(r"(/__init__)?\.py$", "", path).split("/")
     odd = [i for i, part in enumerate(parts) if not part.isidentifier() or (i + 1 < len(parts) and part in _TAKEN)]
     if not odd:
