@@ -232,6 +232,22 @@ class Head(chainer.Chain):
 
     def forward(self, xs):
         return self.fc(self.body(xs))
+
+
+class Several(chainer.ChainList):
+    def __init__(self, *sizes):
+        super().__init__(*[L.Linear(None, size) for size in sizes])
+
+    def forward(self, x):
+        return self[1](F.relu(self[0](x)))
+
+
+class Named(chainer.Chain):
+    def __init__(self, **parts):
+        super().__init__(**parts)
+
+    def forward(self, x):
+        return self.last_part(F.relu(x))
 """
 
 
@@ -272,6 +288,9 @@ def inside(tmp_path_factory):
         ("Memory", "found by trying: Memory() after start(4) of f32[4,8]"),
         # a Variable in the place of a list, before Chainer 6
         ("Encoder", "found by trying: Encoder(n_units=8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
+        # any number of arguments, and parts of any name
+        ("Several", "found by trying: Several(8, 8) of f32[4,8]"),
+        ("Named", "found by trying: Named(last_part=importlib.import_module('net').Holder()) of f32[4,8]"),
         # a class that has what is asked of the argument
         (
             "Head",

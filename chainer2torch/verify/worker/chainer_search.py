@@ -70,6 +70,7 @@ class Search(object):
         self.seen, self.errors = set(), set()
         self.lacking = 0
         self.positional, self.optional = [], set()
+        self.takes_any = False
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
         self.best = None
@@ -85,6 +86,7 @@ class Search(object):
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__)
             self.without = search_methods.without(cls.__init__)
+            self.takes_any = search_methods.takes_any(cls.__init__)
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
@@ -185,6 +187,9 @@ class Search(object):
             values = collections.OrderedDict((name, recipe.get(name) or self._values(name)[0]) for name in names)
             values.update((name, value) for name, value in recipe.items() if name not in values)
             makers.append(values)
+        for values in search_values.SEVERAL if "*" in constructor else ():
+            given = [self._values(name)[0] for name in names] + list(values)
+            makers.append(collections.OrderedDict((str(i), value) for i, value in enumerate(given)))
         seen = []
         return [values for values in makers if values not in seen and not seen.append(values)]
 
@@ -299,7 +304,8 @@ class Search(object):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        repairs = itertools.chain(repairs, self._instead_of_none(attempt, tried.error))
+        more = self._instead_of_none(attempt, tried.error), self._part_that_is_lacking(attempt, tried.error)
+        repairs = itertools.chain(repairs, *more)
         sides = ()
         if tried.phase != "build":
             sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
@@ -336,6 +342,15 @@ class Search(object):
                 arguments.update(some)
                 if some:
                     yield attempt.inputs, arguments
+
+    def _part_that_is_lacking(self, attempt, error):
+        """A part that a class asks itself for, for a constructor that takes parts of any name."""
+        lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error)) if self.takes_any else None
+        if lacks and lacks.group(1) == self.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
+            for value in list(self.made.values())[:2] + [search_values.LINK]:
+                arguments = attempt.arguments.copy()
+                arguments[lacks.group(2)] = value
+                yield attempt.inputs, arguments
 
     # -- one attempt -------------------------------------------------------------------------------------------------
 

@@ -46,6 +46,15 @@ def parameters(function):
     return needed, optional
 
 
+def takes_any(function):
+    """Whether a constructor takes parts of any name."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(parameter.kind == parameter.VAR_KEYWORD for parameter in found)
+
+
 def without(function):
     """The parameters that are None by default."""
     try:
