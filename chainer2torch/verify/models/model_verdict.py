@@ -81,6 +81,8 @@ def outcome_of(
     outcome.notes += [f"not installed, and not used by what was run: {', '.join(lacking)}"] if lacking else []
     outcome.notes += ["its migrated module still imports chainer"] if y.get("imports_chainer") else []
     outcome.notes += ["PyTorch's model is made from tensors, Chainer's from arrays"] if y.get("with_tensors") else []
+    if y.get("own_serialize"):
+        outcome.notes.append(f"its own serialize raises, and was left out: {y['own_serialize']}")
     if "calls" not in x or "calls" not in y:
         return outcome
     compare = compare_in_any_layout if y.get("names") else compare_arrays
