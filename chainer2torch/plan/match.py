@@ -124,7 +124,7 @@ def _compare(node: ast.Compare, q: Question) -> Any:
 
 
 def _ordered(function: Callable[[Any, Any], Any], a: Any, b: Any, orders: bool) -> Any:
-    """A comparison. Of two sequences `<` is that of each pair, and undecided where these differ; Python asks the first."""
+    """A comparison. Of two sequences `<` is that of each pair, undecided where they differ; Python asks the first."""
     if not orders or not isinstance(a, (tuple, list)) or not isinstance(b, (tuple, list)):
         return _apply(function, a, b)
     answers = {_apply(function, *pair) for pair in zip(a, b)} if len(a) == len(b) else set()
