@@ -100,6 +100,9 @@ def _boolean(node: ast.BoolOp, q: Question) -> Any:
     return UNDECIDED if undecided else not stop
 
 
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
 def _compare(node: ast.Compare, q: Question) -> Any:
     left, undecided = node.left, False
     for op, right in zip(node.ops, node.comparators):
@@ -111,13 +114,21 @@ def _compare(node: ast.Compare, q: Question) -> Any:
             a, b = evaluate(left, q), evaluate(right, q)
             value = UNDECIDED if UNDECIDED in (a, b) else (a is b) is isinstance(op, ast.Is)
         else:
-            value = _apply(COMPARISONS[type(op)], evaluate(left, q), evaluate(right, q))
+            value = _ordered(COMPARISONS[type(op)], evaluate(left, q), evaluate(right, q), isinstance(op, _ORDERS))
         if value is UNDECIDED:
             undecided = True
         elif not value:
             return False
         left = right
     return UNDECIDED if undecided else True
+
+
+def _ordered(function: Callable[[Any, Any], Any], a: Any, b: Any, orders: bool) -> Any:
+    """A comparison. Of two sequences `<` is that of each pair, undecided where they differ; Python asks the first."""
+    if not orders or not isinstance(a, (tuple, list)) or not isinstance(b, (tuple, list)):
+        return _apply(function, a, b)
+    answers = {_apply(function, *pair) for pair in zip(a, b)} if len(a) == len(b) else set()
+    return answers.pop() if len(answers) == 1 else UNDECIDED
 
 
 def _apply(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:

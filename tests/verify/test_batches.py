@@ -33,6 +33,16 @@ def test_a_batch_is_a_folder_and_what_cannot_be_tried_comes_first():
     assert [batch.targets() for batch in found] == [["q:Q"], ["a.b:X", "a.b:W", "a.c:Y"], ["d.e:Z"]]
 
 
+def test_slow_models_of_all_files_come_last_and_the_quickest_of_them_first():
+    def slow(seconds):
+        entry = ModelEntry("a:X", [], {}, {}, [], seconds=seconds)
+        return batches.Batch(given=[entry], is_last=True)
+
+    first, second = batches.Batch(left=_left("a:X")), batches.Batch(left=_left("b:Y"))
+    several = [slow(0.9), first, slow(0.2), second]
+    assert sorted(several, key=batches.Batch.order) == [first, second, slow(0.2), slow(0.9)]
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """``run(behaviour)``: three batches, each run by ``behaviour(batch)``; gives the report and what was told."""

@@ -48,6 +48,29 @@ class Heads(chainer.Chain):
         return [self[name](h) for name in self.names]
 
 
+class Flat(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.rnn = L.NStepLSTM(1, 3, 3, 0.0)
+            self.conv = L.Convolution2D(3, 3, 3)
+        self.out_size = 3
+
+    def reset(self, batch_size):
+        self.h = None
+
+    def forward(self, x):
+        return self.rnn(None, None, list(F.max(self.conv(x), axis=2)))
+
+
+class Last(chainer.Chain):
+    def __init__(self, body):
+        super().__init__(body=body, fc=L.Linear(body.out_size, 2))
+
+    def forward(self, x):
+        return self.fc(self.body(x))
+
+
 table = {'unit': Unit, 'size': 3}
 
 
@@ -77,15 +100,23 @@ def hints(tmp_path_factory):
 
 
 def test_layers_of_parts_and_bases_tell_what_a_class_takes(hints):
-    assert {name.partition(":")[2]: hint["first"] for name, hint in hints.items()} == dict.fromkeys(
-        ("Unit", "Wide", "Stage", "Heads"), "films"
-    )
+    first = {name.partition(":")[2]: hint["first"] for name, hint in hints.items()}
+    assert first == {**dict.fromkeys(("Unit", "Wide", "Stage", "Heads"), "films"), "Flat": "images", "Last": "vectors"}
 
 
 def test_what_a_constructor_calls_is_a_class_of_the_project(hints):
     unit = "importlib.import_module('net').Unit"
     assert hints["net:Stage"]["values"]["block"][0] == unit
     assert hints["net:Stage"]["recipes"][0]["block"] == unit
+
+
+def test_what_is_asked_of_a_parameter_tells_its_class(hints):
+    assert hints["net:Last"]["fitting"] == {"body": ["Flat"]} and hints["net:Heads"]["fitting"] == {}
+    assert hints["net:Last"]["values"]["body"] == ["importlib.import_module('net').Flat()"]
+
+
+def test_methods_that_set_an_attribute_are_known(hints):
+    assert hints["net:Flat"]["setters"]["h"] == {"reset": ["batch_size"]}
 
 
 def test_tables_are_read_with_guesses_for_what_is_not_known(hints):
@@ -97,7 +128,7 @@ def test_copies_of_a_file_are_run_once(tmp_path):
     files = {"a/net.py": NET, "b/net.py": NET, "c/net.py": other, "d/own.py": "from net import Unit\n" + NET}
     files["e/own.py"] = files["d/own.py"]  # another `net` may be meant
     _, twins = _read(tmp_path, files)
-    names = ("Unit", "Wide", "Stage", "Heads")
+    names = ("Unit", "Wide", "Stage", "Heads", "Flat", "Last")
     assert twins == {f"b.net:{name}": f"a.net:{name}" for name in names}
     way = "import os\nimport sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))\n"
     (tmp_path / "out" / "b" / "net.py").write_text(f"{way}import chainer_compat as compat\n{NET}")

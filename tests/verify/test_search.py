@@ -85,6 +85,7 @@ for word in words:
 INSIDE = """
 import chainer
 import cupy
+import numpy
 from chainer import cuda
 import chainer.functions as F
 import chainer.links as L
@@ -199,6 +200,54 @@ class OnGpu(chainer.Chain):
             x = x + 1
         ones = cuda.to_gpu(xp.ones((x.shape[0], 4), dtype=x.dtype))
         return F.ReLU()(self.fc(x)) * (ones + self.device)
+
+
+class Memory(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(8, 6))
+
+    def start(self, batch_size):
+        self.kept = self.xp.zeros((batch_size, 6), dtype=numpy.float32)
+
+    def forward(self, x):
+        self.kept = F.tanh(self.fc(x) + self.kept)
+        return self.kept
+
+
+class Encoder(chainer.Chain):
+    def __init__(self, n_units):
+        super().__init__(rnn=L.NStepLSTM(1, 4, n_units, 0.0))
+        self.out_size = n_units
+
+    def forward(self, xs):
+        h, _, _ = self.rnn(None, None, xs)
+        return F.concat(h, axis=1)
+
+
+class Head(chainer.Chain):
+    def __init__(self, body):
+        super().__init__(fc=L.Linear(body.out_size, 3))
+        with self.init_scope():
+            self.body = body
+
+    def forward(self, xs):
+        return self.fc(self.body(xs))
+
+
+class Several(chainer.ChainList):
+    def __init__(self, *sizes):
+        super().__init__(*[L.Linear(None, size) for size in sizes])
+
+    def forward(self, x):
+        return self[1](F.relu(self[0](x)))
+
+
+class Named(chainer.Chain):
+    def __init__(self, **parts):
+        super().__init__(**parts)
+
+    def forward(self, x):
+        return self.bn(self.last_part(F.relu(x)))
 """
 
 
@@ -235,6 +284,23 @@ def inside(tmp_path_factory):
         ("Flattens", "found by trying: Flattens() of f32[4,8]"),
         # a program for a GPU alone, an array as an argument, what is None by default and cannot be, names of then
         ("OnGpu", "found by trying: OnGpu(8, numpy.tri(8, dtype=numpy.float32), limit=8) of f32[4,8]"),
+        # a state that another method makes
+        ("Memory", "found by trying: Memory() after start(4) of f32[4,8]"),
+        # a Variable in the place of a list, before Chainer 6
+        ("Encoder", "found by trying: Encoder(n_units=8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
+        # any number of arguments, and parts of any name
+        ("Several", "found by trying: Several(8, 8) of f32[4,8]"),
+        (
+            "Named",
+            "found by trying: Named(bn=L.BatchNormalization(5), "
+            "last_part=importlib.import_module('net').Holder()) of f32[4,8]",
+        ),
+        # a class that has what is asked of the argument
+        (
+            "Head",
+            "found by trying: Head(importlib.import_module('net').Encoder(n_units=8)) of "
+            "['f32[4,4]', 'f32[6,4]', 'f32[4,4]']",
+        ),
     ],
 )
 def test_what_the_rest_of_the_project_tells(inside, name, note):

@@ -4,7 +4,8 @@ import pytest
 
 from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED
-from chainer2torch.verify.models.trials import Left, Open, attempts, choose, variants
+from chainer2torch.verify.models.first_attempts import attempts, variants
+from chainer2torch.verify.models.trials import Left, Open, choose
 from tests.support import model_batch
 
 NET = """
@@ -146,7 +147,10 @@ def report(tmp_path_factory):
         ("net:OneWord", "found by trying: OneWord(8) of i32[4]<8"),
         # the project itself makes it so, and Chainer says how many channels it wants
         ("net:Stack", "found by trying: Stack(5, 3) of f32[4,5,32,32]"),
-        ("net:Holder", "found by trying: Holder(L.Linear(8, 8), 10) of f32[4,8], i32[4]<2"),
+        (
+            "net:Holder",
+            "found by trying: Holder(importlib.import_module('net').Sized(), 10) of f32[4,1,12,12], i32[4]<2",
+        ),
         ("net:Heavy", "found by trying: Heavy(1.0) of f32[4,1024,8,8]"),  # it would run thirty times as large
         ("net:Uneven", "found by trying: Uneven() of f32[4,4,33,33]"),
         ("net:Sentences", "found by trying: Sentences(2, 8, 8) of ['i32[4]<5', 'i32[6]<5', 'i32[4]<5']"),

@@ -86,6 +86,23 @@ def _is_png(bound: Bound) -> bool:
     return all(isinstance(node, ast.Constant) and str(node.value).endswith(".png") for node in names)
 
 
+def _is_json(bound: Bound) -> bool:
+    """Whether pytorch-pfn-extras' LogReport writes Chainer's file as the call stands.
+
+    It knows no `log_name`, and takes the format from the ending of a name; Chainer writes JSON, whatever the name.
+    """
+    name = bound.given.get("filename")
+    literal = isinstance(name, ast.Constant) and not str(name.value).endswith((".jsonl", ".yaml"))
+    return "log_name" not in bound.given and not bound.extra_keywords and (name is None or literal)
+
+
+def _needs_row(name: str, bound: Bound) -> bool:
+    """Whether the arguments mean something else to pytorch-pfn-extras: the row has a form for them."""
+    if name in _SNAPSHOTS:
+        return "trigger" in bound.given
+    return name == "PlotReport" and not _is_png(bound) or name == "LogReport" and not _is_json(bound)
+
+
 def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str, made_by: str) -> None:
     """The extension in the place of a call that makes it; the optimizer's name and Chainer's name of its class."""
     found = form_of(context, call)
@@ -105,8 +122,8 @@ def emit(context: Context, decisions: Decisions, call: ast.Call, optimizer: str,
         operands.setdefault("observation_key", Operand(code=_DROP["observation_key"]))
         template = _CORRECTED if form.template is _RATE and made_by in _CORRECTS else form.template
         decisions.edit(call, Replace(context.source.span(call), template, operands, _DROP if template is _RATE else {}))
-    elif name in _SNAPSHOTS and "trigger" in bound.given or name == "PlotReport" and not _is_png(bound):
-        return  # the row has a form for it
+    elif _needs_row(name, bound):
+        return
     else:
         decisions.edit(call, Replace(context.source.span(call), _EXTENSIONS + name, {}, callee_only=True))
     decisions.use(call.func)

@@ -209,8 +209,10 @@ class _Reader:
         symbol = context.reference(call.func) or ""
         bound = bound_call(context, call, symbol)
         given = {k.arg for k in call.keywords} | set(bound.given if bound is not None else ())
-        if context.kind(call.func) == Ref(_MAKE_EXTENSION) and "finalizer" in given:
-            raise Unclear("a finalizer gets no manager")
+        if context.kind(call.func) == Ref(_MAKE_EXTENSION):
+            made = bound_call(context, call, _MAKE_EXTENSION)
+            if made is None or "finalizer" in made.given:
+                raise Unclear("a finalizer gets no manager")
         if symbol.startswith("chainermn.iterators.") or symbol.endswith("ParallelUpdater") and "loss_scale" in given:
             raise Unclear(f"`{symbol}` divides the work")
         _, is_iterator, name = symbol.partition("chainer.iterators.")

@@ -20,7 +20,7 @@ _TOGETHER = 2  # models that are compared together within a budget
 _FOR_TRIALS = 0.5
 _RUNS = 5  # of a forward pass, at the least: those of both sides, and what their backward passes take
 _VALUES_A_SECOND = 10_000_000  # of parameters, which are written, read and compared several times
-_SLOW, _LARGE = 0.5, 5_000_000  # seconds of a forward pass, values of parameters: compared behind all others
+_SLOW, _LARGE = 0.15, 2_000_000  # seconds of a forward pass, values of parameters: compared behind all others
 _LATE = "not reached: its time was up before it was compared (--budget)"
 _LONG = "not reached: to compare it takes longer than what was left of the time (--budget)"
 _WORKERS = 2
@@ -45,6 +45,10 @@ class Batch:
     def targets(self) -> list[str]:
         """The classes, in order."""
         return [*(e.target for e in self.given), *(some.target for some in self.open), *(w.target for w in self.left)]
+
+    def order(self) -> tuple[bool, float]:
+        """What is slow comes last, the quickest of it first, from whatever file it is."""
+        return self.is_last, sum(map(_seconds, self.given)) if self.is_last else 0.0
 
     def __len__(self) -> int:
         return len(self.given) + len(self.open) + len(self.left)
@@ -118,7 +122,8 @@ def run_batches(
                 batch, left = running[future], future.result()
                 del running[future]
                 if batch.slow:
-                    waiting.append(Batch(given=batch.slow, is_last=True))
+                    waiting += [Batch(given=[entry], is_last=True) for entry in batch.slow]
+                    waiting.sort(key=Batch.order)
                 if setting.end != float("inf") and len(again := _once_more(batch, left)):
                     waiting.insert(sum(not other.is_last for other in waiting), again)
                     left = [what for what in left if what not in again.so_far]
@@ -189,7 +194,12 @@ def _run(batch: Batch, setting: Setting, share: float, add: Callable[[VerifyRepo
 
 def _is_too_long(entry: ModelEntry, setting: Setting) -> bool:
     """Whether what is left of a budget is not enough: a comparison that is broken off shows nothing."""
-    return setting.is_over() or setting.left() < _RUNS * entry.seconds + entry.size / _VALUES_A_SECOND
+    return setting.is_over() or setting.left() < _seconds(entry)
+
+
+def _seconds(entry: ModelEntry) -> float:
+    """The least that a comparison takes."""
+    return _RUNS * entry.seconds + entry.size / _VALUES_A_SECOND
 
 
 def _add(report: ModelsReport, part: VerifyReport, left: list[Left]) -> None:

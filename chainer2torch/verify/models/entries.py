@@ -47,6 +47,8 @@ class ModelEntry:
 
     # The method that is called; empty: the model itself.
     method: str = ""
+    # The call of another method that goes before each call: ``reset_state(4)``.
+    before: str = ""
     # Inputs that are arrays where the others are variables.
     plain: Sequence[str] = ()
     # Whether its file is of Chainer 1: calls without ``train`` or ``test`` are those of training.
@@ -73,14 +75,21 @@ class ModelEntry:
     def call(self) -> str:
         """The call that makes the model: ``MLP(8, n_out=10)``; with the method that is called then."""
         made = f"{self.target.partition(':')[2]}({self.arguments()})"
-        return f"{made}.{self.method}" if self.method else made
+        called = f"{made}.{self.method}" if self.method else made
+        return f"{called} after {self.before}" if self.before else called
 
     def text(self, port: str = "") -> str:
         """The snippet that makes the model and calls it; ``port`` is the target of that for PyTorch."""
         called = (port and self.port_called) or self.called
         return str(
             model_text.text(
-                port or self.target, self.arguments(bool(port)), self.method, list(self.inputs), bool(port), called
+                port or self.target,
+                self.arguments(bool(port)),
+                self.method,
+                list(self.inputs),
+                bool(port),
+                called,
+                self.before,
             )
         )
 

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, Ref, options as kinds_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.verify.models.fitting import fitting
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
 from chainer2torch.verify.models.options import options, read_settings
 from chainer2torch.verify.models.own_parameters import parameters
+from chainer2torch.verify.models.targets import target_of
 from chainer2torch.verify.worker import model_text
 
 _MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
 _LINK = "chainer.Link"
+_RESETS = re.compile(r"_?(re)?set|init|clear|start|begin|prepare")
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
     (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
@@ -37,7 +41,7 @@ class Hints:
     """Answers for the classes of one analysed project whose files lie in ``src``."""
 
     def __init__(self, analysis: Analysis, reader: Reader, calls: Calls, src: Path):
-        self._analysis, self._reader, self._calls = analysis, reader, calls
+        self._analysis, self._reader, self._calls, self._src = analysis, reader, calls, src
         self._settings = read_settings(src)
         self._options = options(analysis, calls, self._settings)
 
@@ -60,6 +64,7 @@ class Hints:
             if recipe and recipe not in recipes:
                 recipes.append(recipe)
         values: dict[str, list[str]] = {}
+        fit = fitting(self._analysis, cls)
         for name in names:
             size = self._reader.size(cls, name)
             found = [recipe[name] for recipe in recipes if name in recipe]
@@ -69,6 +74,7 @@ class Hints:
             found += [text for owner in owners for text in _compared_with(owner.module.source.tree, name)]
             if not found and (number := _called_with(self._init(cls), name)) is not None:
                 found += self._classes_of(cls, number)
+            found += [text for c in fit.get(name, ()) if (text := self._made(c, None, 1))]
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
@@ -78,6 +84,8 @@ class Hints:
             "by_keyword": sorted(by_keyword),
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": self._first_sort(cls),
+            "setters": _setters(owners),
+            "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
 
@@ -108,7 +116,7 @@ class Hints:
             if other is cls or init is None or not self._analysis.derives(other, _LINK):
                 continue
             needed = [name for name, default in parameters(init) if default is None]
-            if len(needed) <= number <= len(parameters(init, every=True)) and (text := _reference(other)):
+            if len(needed) <= number <= len(parameters(init, every=True)) and (text := _reference(self._src, other)):
                 found.append((other.module is not cls.module, text))
         return [text for _, text in sorted(found)]
 
@@ -116,6 +124,9 @@ class Hints:
         """What the layers that a class names say of its inputs, its own and its bases' first, then those of the links
         of the project that it makes.
         """
+        used = self._first_used(cls, 0)
+        if used is not None and used in ("images", "signals", "films"):
+            return used
         owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
         seen: list[ClassInfo] = []
         found: list[str] = []
@@ -129,6 +140,26 @@ class Hints:
             inner = [k.info for owner in owners for n in ast.walk(owner.node) for k in self._named(n)]
             owners = [c for c in dict.fromkeys(inner) if c not in seen and self._analysis.derives(c, _LINK)]
         return "vectors"
+
+    def _first_used(self, cls: ClassInfo, depth: int) -> str | None:
+        """What the first layer takes that a call of the model runs: convolutions may stand in front of recurrent
+        layers.
+        """
+        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
+        names = [(owner, name) for owner in owners for name in ("__call__", "forward") if name in owner.methods]
+        if not names or depth > _MAX_DEPTH:
+            return None
+        owner, name = names[0]
+        for node in _in_order(owner.methods[name].node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                kind = self._analysis.kind(node.func)
+                if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo):
+                    if self._analysis.derives(kind.cls, _LINK):
+                        inner = self._first_used(kind.cls, depth + 1)
+                        return inner or self._first_sort(kind.cls) if kind.cls is not cls else None
+                elif isinstance(kind, Inst) and kind.site in self._analysis.makers:
+                    return _sort_of(ast.unparse(self._analysis.makers[kind.site]))
+        return None
 
     def _named(self, node: ast.AST) -> list[Class]:
         if not isinstance(node, (ast.Name, ast.Attribute)):
@@ -159,25 +190,52 @@ class Hints:
         if isinstance(kind, Ref) and kind.name.rpartition(".")[0] == "chainer.functions":
             name = kind.name.rpartition(".")[2]
             return f"F.{name}" if name in model_text.FUNCTIONS else None
-        if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and kind.site:
-            return self._made(kind.cls, self._analysis.makers[kind.site], depth + 1)
-        classes = sorted(text for k in kinds_of(kind) if isinstance(k, Class) and (text := _reference(k.info)))
+        for one in kinds_of(kind):  # one of several, as an option says
+            if isinstance(one, Inst) and isinstance(one.cls, ClassInfo) and one.site:
+                if text := self._made(one.cls, self._analysis.makers[one.site], depth + 1):
+                    return text
+        classes = sorted(
+            text for k in kinds_of(kind) if isinstance(k, Class) and (text := _reference(self._src, k.info))
+        )
         return classes[0] if classes else None
 
-    def _made(self, cls: ClassInfo, call: ast.Call, depth: int) -> str | None:
+    def _made(self, cls: ClassInfo, call: ast.Call | None, depth: int) -> str | None:
         """The expression that makes another link of the project; what cannot be read goes by the parameter's name."""
         init = self._init(cls)
-        given = self._arguments(cls, call, depth)
+        given = self._arguments(cls, call, depth) if call is not None else {}
         for name, default in parameters(init) if init is not None else ():
             if default is None and name not in given:
                 value = self._reader.size(cls, name) or by_name(name)
                 if value is ...:
                     return None
                 given[name] = repr(value)
-        target = model_text.target_of(cls.module.path, cls.name)
-        if model_text.place(target)[0]:
+        target = target_of(self._src, cls)
+        if "/" in target:
             return None
         return str(model_text.maker(target, ", ".join(f"{name}={text}" for name, text in given.items())))
+
+
+def _setters(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
+    """For each attribute that methods other than the constructor set: those methods, with the parameters that they
+    need. Methods that reset are first.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for owner in owners:
+        methods = sorted(owner.methods.items(), key=lambda pair: not _RESETS.match(pair[0]))
+        for name, method in methods:
+            needed = [parameter for parameter, default in parameters(method) if default is None]
+            for node in ast.walk(method.node) if not name.startswith("__") else ():
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    if isinstance(node.value, ast.Name) and node.value.id == "self":
+                        found.setdefault(node.attr, {}).setdefault(name, needed)
+    return found
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes, those inside of others first, as they are computed."""
+    for child in ast.iter_child_nodes(node):
+        yield from _in_order(child)
+    yield node
 
 
 def _compared_with(scope: ast.AST, name: str) -> list[str]:
@@ -211,10 +269,10 @@ def _called_with(init: FuncInfo | None, name: str) -> int | None:
     return len(own[0].args) + len(own[0].keywords) if own else None
 
 
-def _reference(cls: ClassInfo) -> str:
+def _reference(src: Path, cls: ClassInfo) -> str:
     """The expression for a class itself; empty where it cannot be imported by its name."""
-    target = model_text.target_of(cls.module.path, cls.name)
-    return "" if model_text.place(target)[0] else str(model_text.reference(target))
+    target = target_of(src, cls)
+    return "" if "/" in target else str(model_text.reference(target))
 
 
 def _guessed(node: ast.expr) -> str:

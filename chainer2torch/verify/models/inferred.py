@@ -24,8 +24,9 @@ from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.twins import Twins
-from chainer2torch.verify.models.trials import Left, Open, attempts, plain_spec, variants
-from chainer2torch.verify.worker import model_text
+from chainer2torch.verify.models.first_attempts import attempts, variants
+from chainer2torch.verify.models.targets import target_of
+from chainer2torch.verify.models.trials import Left, Open, plain_spec
 
 _LINKS = ("chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential")
 
@@ -44,7 +45,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
     for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
         if not any(analysis.derives(cls, base) for base in _LINKS):
             continue
-        target = model_text.target_of(cls.module.path, cls.name)
+        target = target_of(src, cls)
         if target in known:
             continue
         known = {*known, target}  # of two classes of one name in one file the last one stands
@@ -63,7 +64,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
             inputs = reader.inputs(cls, {name: n for name, n in arguments.items() if type(n) is int})
         except Unclear as why:
             what = _left(reader, calls, cls, target, str(why), searched)
-            left.append(dataclasses.replace(what, derived=_derived(analysis, calls, cls)))
+            left.append(dataclasses.replace(what, derived=_derived(src, analysis, calls, cls)))
             continue
         entry = ModelEntry(
             target,
@@ -89,14 +90,12 @@ def _as_always_made(
     return found
 
 
-def _derived(analysis: Analysis, calls: Calls, cls: ClassInfo) -> list[str]:
+def _derived(src: Path, analysis: Analysis, calls: Calls, cls: ClassInfo) -> list[str]:
     """The classes of the project that derive from one that is made nowhere itself."""
     if calls.that_make(cls):
         return []
     return [
-        model_text.target_of(other.module.path, other.name)
-        for other in analysis.classes.values()
-        if other is not cls and cls in analysis.mro(other)
+        target_of(src, other) for other in analysis.classes.values() if other is not cls and cls in analysis.mro(other)
     ]
 
 

@@ -221,7 +221,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
     own_rounding.explain(outcomes, left.arrays, right.arrays, again)
-    _align(
+    aligned = _align(
         outcomes,
         cases,
         inputs,
@@ -231,6 +231,8 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         root,
         setting,
     )
+    if setting.is_over():
+        rounding.without_layers([outcome for outcome in outcomes if outcome.pair.id not in aligned])
     given = {
         entry.target: f"{'found by trying' if entry.tried else 'inferred from the code'}: {entry.call()} of "
         f"{', '.join(map(str, entry.inputs.values()))}"
@@ -287,14 +289,16 @@ def _align(
     job: dict[str, Any],
     root: Path,
     setting: Setting,
-) -> None:
-    """Says of what differs which layers differ by themselves, each given Chainer's outputs of those before it."""
+) -> set[str]:
+    """Says of what differs which layers differ by themselves, each given Chainer's outputs of those before it; gives
+    the cases of which it could.
+    """
     different = {o.pair.id: o for o in outcomes if o.status == FAILED and not o.raised}
     again = [
         dict(case, aligned=left.records[case["id"]]["calls"], steps=0) for case in ready if case["id"] in different
     ]
     if not again or setting.is_over():
-        return
+        return set()
     folder, held = root / "aligned", root / "held"
     for place in (folder, held):
         place.mkdir()
@@ -323,8 +327,10 @@ def _align(
         stop=setting.stop,
         warm=setting.warm,
     )
+    compared = set()
     for case in again:
         if result.records.get(case["id"], {}).get("status") == "ok":
+            compared.add(case["id"])
             expected, actual = with_gradients.arrays(case["id"]), result.arrays(case["id"])
             name = f"{case['id'].partition('@')[0]}@float64"
             double = next((o for o in outcomes if o.pair.id == name), None)
@@ -336,3 +342,4 @@ def _align(
             outcome.reasons[1:1] = said
             if not any(DIFFER in line for line in said):
                 own_rounding.by_layers(outcome, double, said)
+    return compared

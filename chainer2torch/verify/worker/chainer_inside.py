@@ -13,7 +13,7 @@ import sys
 import chainer
 import numpy
 
-from . import attempt_values, chainer_search, chainer_snippets, model_text, search_room, wire
+from . import attempt_values, chainer_snippets, model_text, search_methods, search_room, wire
 
 _MOST = 3  # calls of a class that are kept
 _DEPTH = 4
@@ -42,7 +42,7 @@ def search(open_, running, folders, place):
             with search_room.quiet(), search_room.limited(_SECONDS_EACH), watch:
                 _, result = place.run(source, inputs)
             outputs.append(result)
-        except Exception:
+        except (Exception, SystemExit):
             pass  # what was seen until then counts
         for key, recipes in watch.recipes.items():
             made[key] += [recipe for recipe in recipes if recipe not in made[key]]
@@ -77,7 +77,7 @@ def _taken(target, call, place):
         arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
         if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
             return None
-    except Exception:
+    except (Exception, SystemExit):
         return None
     return {
         "status": "ok",
@@ -135,7 +135,7 @@ class _Watch(object):
         if getattr(method, "__code__", None) is not code:
             return
         name = "" if code.co_name in _ENTRIES else code.co_name
-        if name.startswith(chainer_search._NO_METHOD) or name in chainer_search._NO_MODEL:
+        if search_methods.is_none(name):
             return
         try:
             inputs = [_spec(value) for value in _given(frame)]

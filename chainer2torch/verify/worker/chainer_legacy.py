@@ -73,6 +73,16 @@ def no_downloads():
             module._retrieve = lambda *told: told[-1]  # ResNet tells its number of layers, too
 
 
+def inputs_in_one_variable():
+    """``F.concat(hy, axis=1)`` of a Variable means its items along the first axis before Chainer 6."""
+    module = getattr(chainer, "function_node", None)
+    extract = getattr(module, "_extract_apply_in_data", None)
+    if extract is not None:
+        module._extract_apply_in_data = lambda inputs: extract(
+            tuple(inputs) if isinstance(inputs, chainer.Variable) else inputs
+        )
+
+
 # classes that are a case of a more general one today, with its first argument
 _GENERAL = {"MaxPooling2D": ("MaxPoolingND", 2)}
 

@@ -44,6 +44,7 @@ def work(job, folder):
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
     chainer_legacy.old_functions()
+    chainer_legacy.inputs_in_one_variable()
     chainer_double.take_float64()
     old = first_version.FirstVersion()
     old.install()

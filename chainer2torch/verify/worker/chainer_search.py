@@ -15,34 +15,41 @@ import re
 import time
 
 
-from . import attempt_values, chainer_snippets, missing, model_text, search_areas, search_room, search_values, wire
+from . import (
+    attempt_values,
+    chainer_snippets,
+    missing,
+    model_text,
+    search_areas,
+    search_methods,
+    search_parts,
+    search_room,
+    search_state,
+    search_values,
+    wire,
+)
 
 _MOST = 400
 # Attempts to begin with, before the best of them are changed.
 _STARTS = 30
 # Attempts without coming farther after which a search begins anew, or ends.
 _PATIENCE = 120
+# Changes of one attempt before others that came as far have their turn.
+_TURN = 24
 # Attempts that end where a package or what a module would have made is needed.
 _LACKING = 2
 _SECONDS_EACH = 10
 # Values of all parameters: a smaller model is looked for, too.
 _LARGE = 20000000
 _NO_GPU = "CUDA environment is not correctly set up"
-# A first parameter of this name is given, whatever its default is: 64 images take long.
-_BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
-# Given, too, as no weights: where they would be downloaded, or converted by another library.
-_PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
 _OF_MODELS = re.compile(r"^(?!n_|num).*(model|predictor|net|link|func|layer)")
-_NO_MODEL = frozenset(
-    "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
-    "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
-    "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
-    "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
-)
-_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
 
-Attempt = collections.namedtuple("Attempt", "arguments method inputs")
-Tried = collections.namedtuple("Tried", "score number attempt error phase")
+# ``before``: the call of another method that goes before each call.
+Attempt = collections.namedtuple("Attempt", "arguments method inputs before")
+Attempt.__new__.__defaults__ = ("",)
+# ``rounds``: how often other changes have had their turn before the rest of its own.
+Tried = collections.namedtuple("Tried", "score number attempt error phase rounds")
+Tried.__new__.__defaults__ = (0,)
 
 
 class NothingToCompare(TypeError):
@@ -64,6 +71,7 @@ class Search(object):
         self.seen, self.errors = set(), set()
         self.lacking = 0
         self.positional, self.optional = [], set()
+        self.takes_any = False
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
         self.best = None
@@ -77,8 +85,9 @@ class Search(object):
         try:
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
-            constructor = self._parameters(cls.__init__, self.hints["by_keyword"])
-            self.without = _without(cls.__init__)
+            constructor = self._parameters(cls.__init__)
+            self.without = search_methods.without(cls.__init__)
+            self.takes_any = search_methods.takes_any(cls.__init__)
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
@@ -114,6 +123,7 @@ class Search(object):
             "status": "ok",
             "arguments": self._arguments(found),
             "method": found.method,
+            "before": found.before,
             "inputs": dict(zip(names, found.inputs.values())),
             "tried": self.tried,
             "size": self.size,
@@ -122,23 +132,10 @@ class Search(object):
 
     # -- what is tried -----------------------------------------------------------------------------------------------
 
-    def _parameters(self, function, by_keyword=()):
+    def _parameters(self, function):
         """The parameters that have to be given, in order; ``*`` for any number."""
-        try:
-            found = list(inspect.signature(function).parameters.values())[1:]
-        except (TypeError, ValueError):
-            return []
-        needed = []
-        for parameter in found:
-            if parameter.kind == parameter.VAR_POSITIONAL:
-                needed.append("*")
-            elif parameter.kind == parameter.VAR_KEYWORD:
-                continue
-            elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
-                needed.append(parameter.name)
-            elif parameter.default is not None and _PRETRAINED.search(parameter.name):
-                needed.append(parameter.name)
-                self.optional.add(parameter.name)
+        needed, optional = search_methods.parameters(function)
+        self.optional |= optional
         return needed
 
     def _methods(self, cls):
@@ -150,7 +147,7 @@ class Search(object):
             yield "", self._parameters(call)
         for name in self.hints["methods"]:
             method = getattr(cls, name, None)
-            if name.startswith(_NO_METHOD) or name in _NO_MODEL or not inspect.isfunction(method):
+            if search_methods.is_none(name) or not inspect.isfunction(method):
                 continue
             parameters = self._parameters(method)
             if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
@@ -191,18 +188,24 @@ class Search(object):
             values = collections.OrderedDict((name, recipe.get(name) or self._values(name)[0]) for name in names)
             values.update((name, value) for name, value in recipe.items() if name not in values)
             makers.append(values)
+        for values in search_parts.SEVERAL if "*" in constructor else ():
+            given = [self._values(name)[0] for name in names] + list(values)
+            makers.append(collections.OrderedDict((str(i), value) for i, value in enumerate(given)))
         seen = []
         return [values for values in makers if values not in seen and not seen.append(values)]
 
     def _values(self, name):
         """What an argument may be, with the models of the project for one of a model's name."""
         plain = name.lower().replace("_", "")
+        fit = [self.made[cls] for cls in self.hints.get("fitting", {}).get(name, ()) if cls in self.made]
         links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
         if not links and _OF_MODELS.search(name.lower()):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:
             return search_values.arguments_for(name)
+        if fit:  # it has what is asked of it, and is known to run
+            return list(dict.fromkeys(fit + known + links + search_values.arguments_for(name)))
         if links and not known:
             return list(dict.fromkeys(links + search_values.arguments_for(name)))
         return list(dict.fromkeys(known + links + search_values.arguments_for(name)))
@@ -240,8 +243,12 @@ class Search(object):
         while ranked and not self._over(end) and self.tried - self.farther <= patience:
             ranked.sort(key=self._rank)
             parent = ranked.pop(0)
+            begun = self.tried
             for other, is_repair in self._neighbours(parent):
                 if self._over(end) or self.tried - self.farther > patience:
+                    break
+                if not is_repair and self.tried - begun > _TURN and ranked:
+                    ranked.append(parent._replace(number=self.tried, rounds=parent.rounds + 1))
                     break
                 tried = self._evaluate(other, parent if is_repair else None)
                 if tried is True:
@@ -258,7 +265,7 @@ class Search(object):
         functions: taking a part of an image is one, of an array of words it is none.
         """
         is_likely = search_values.is_likely(tried.attempt.inputs, self.hints["first"])
-        return -tried.score[0], not is_likely, [-part for part in tried.score[1:]], tried.number
+        return -tried.score[0], tried.rounds, not is_likely, [-part for part in tried.score[1:]], tried.number
 
     def _over(self, end):
         return (
@@ -273,7 +280,7 @@ class Search(object):
 
         One that repairs another has come farther if it fails in a way that is new.
         """
-        key = json.dumps([attempt.arguments, attempt.method, attempt.inputs], sort_keys=True)
+        key = json.dumps([attempt.arguments, attempt.method, attempt.inputs, attempt.before], sort_keys=True)
         if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
@@ -298,7 +305,8 @@ class Search(object):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        repairs = itertools.chain(repairs, self._instead_of_none(attempt, tried.error))
+        more = self._instead_of_none(attempt, tried.error), self._part_that_is_lacking(attempt, tried.error)
+        repairs = itertools.chain(repairs, *more)
         sides = ()
         if tried.phase != "build":
             sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
@@ -311,6 +319,8 @@ class Search(object):
                     ),
                     is_repair,
                 )
+        for before in search_state.calls_before(attempt, tried.error, self.hints.get("setters", {})):
+            yield attempt._replace(before=before), True
         for name in attempt.inputs if tried.phase != "build" else ():
             for value in search_values.inputs_for(name):
                 changed = attempt.inputs.copy()
@@ -334,6 +344,15 @@ class Search(object):
                 if some:
                     yield attempt.inputs, arguments
 
+    def _part_that_is_lacking(self, attempt, error):
+        """A part that a class asks itself for, for a constructor that takes parts of any name."""
+        lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error)) if self.takes_any else None
+        if lacks and lacks.group(1) == self.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
+            for value in search_parts.parts_for(lacks.group(2), list(self.made.values())[:2]):
+                arguments = attempt.arguments.copy()
+                arguments[lacks.group(2)] = value
+                yield attempt.inputs, arguments
+
     # -- one attempt -------------------------------------------------------------------------------------------------
 
     def _arguments(self, attempt):
@@ -346,21 +365,24 @@ class Search(object):
         )
 
     def _text(self, attempt):
-        return "{}({}){} of {}".format(
+        return "{}({}){} of {}{}".format(
             self.target.partition(":")[2],
             self._arguments(attempt),
             "." + attempt.method if attempt.method else "",
             ", ".join(attempt_values.shown(spec) for spec in attempt.inputs.values()) or "nothing",
+            " after " + attempt.before if attempt.before else "",
         )
 
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names)
+        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names, before=attempt.before)
         reach = search_room.Reach(self.tree)
         phase, began = "build", time.process_time()
+        # What is wrong can take long, too: half of what is left stays for what comes after it.
+        most = min(_SECONDS_EACH, max(1.0, (self.end - began) / 2))
         try:
-            with search_room.quiet(), search_room.limited(_SECONDS_EACH), reach:
+            with search_room.quiet(), search_room.limited(most), reach:
                 namespace = self.place.made(source)
                 phase = "first forward"
                 result = namespace["run"](**self.place.given(dict(zip(names, attempt.inputs.values()))))
@@ -383,11 +405,3 @@ class Search(object):
         """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
             self.place.run(source, {"x{}".format(i): spec for i, spec in enumerate(inputs.values())}, 1)
-
-
-def _without(function):
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [parameter.name for parameter in found if parameter.default is None]

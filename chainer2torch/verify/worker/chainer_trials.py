@@ -51,6 +51,7 @@ def work(job, folder):
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
     chainer_legacy.old_functions()
+    chainer_legacy.inputs_in_one_variable()
     old = first_version.FirstVersion()
     old.install()
     results = wire.Results(folder)
@@ -86,7 +87,9 @@ def work(job, folder):
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
                     names = list(found["inputs"])
-                    source = model_text.text(case["target"], found["arguments"], found["method"], names)
+                    source = model_text.text(
+                        case["target"], found["arguments"], found["method"], names, before=found["before"]
+                    )
                     found["inputs"] = _as_vectors(source, found["inputs"], place)
                     found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted, place)
             if found["status"] == "ok":
@@ -113,6 +116,8 @@ def after_others(open_):
         own = case["target"].partition(":")[2].lower()
         texts = " ".join(text for recipe in recipes for text in recipe.values())
         if {name.lower() for name in re.findall(r"import_module\('[^']*'\)\.(\w+)", texts)} & (names - {own}):
+            return True
+        if {name.lower() for fit in case["hints"].get("fitting", {}).values() for name in fit} & (names - {own}):
             return True
         parameters = {name.lower().replace("_", "") for recipe in recipes for name in recipe}
         return any(len(name) > 2 and name in other for name in parameters for other in names - {own})
@@ -152,7 +157,7 @@ def _lighter(source, inputs, started, place):
             for seed in range(2):
                 place.run(source, other, seed)
             return other
-        except Exception:  # this image is too small
+        except (Exception, SystemExit):  # this image is too small
             gc.collect()
     return inputs
 
@@ -176,7 +181,7 @@ def _as_vectors(source, inputs, place):
             for seed in range(2):
                 place.run(source, other, seed)
             return other
-        except Exception:  # it has to be an image, or another width
+        except (Exception, SystemExit):  # it has to be an image, or another width
             gc.collect()
     return inputs
 
@@ -203,7 +208,7 @@ def _flattened(source, inputs, place):
             return []
         with Watch():
             namespace["run"](**given)
-    except Exception:
+    except (Exception, SystemExit):
         return []
     return sorted(set(found))
 
@@ -212,10 +217,10 @@ def _made(record, case, made, running):
     if record["status"] == "ok":
         attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
         arguments = attempt["arguments"] if attempt else record["arguments"]
-        method = "" if attempt else record["method"]
-        source = model_text.text(case["target"], arguments, method, list(record["inputs"]))
+        method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
+        source = model_text.text(case["target"], arguments, method, list(record["inputs"]), before=before)
         running.append((case, source, record["inputs"]))
-        if not model_text.place(case["target"])[0]:
+        if "/" not in case["target"]:
             made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)
 
 
@@ -238,7 +243,7 @@ def run_case(case, job, defaults, folders, wall, place):
                 lasted = time.process_time() - began
                 inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs, place), began, place)
                 return {"status": "ok", "attempt": number, "inputs": inputs, "size": size, "seconds": lasted}
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if not number:
                     first = wire.failure("first forward", error)
                 first["tried"] = number + 1
@@ -262,7 +267,7 @@ def _accepted(attempt, end, place):
             if not wire.flat_arrays("out", result, chainer_snippets.array_of):
                 raise TypeError("output: holds no array that can be compared")
             return inputs, attempt_values.size_of(namespace["model"])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             first = first or error
             if time.process_time() < end:
                 waiting += [other for other in _repaired(inputs, error) if other not in seen + waiting]
@@ -283,4 +288,6 @@ def _repaired(inputs, error):
             and spec["shape"][1:2] == [actual]
             and (0 < wanted <= _LARGEST)
         ):
-            yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [wanted] + spec["shape"][2:])})
+            shape = spec["shape"][:1] + [wanted] + spec["shape"][2:]
+            for other in filter(None, (search_areas.light(shape), shape)):
+                yield dict(inputs, **{name: dict(spec, shape=other)})

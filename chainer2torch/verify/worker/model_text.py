@@ -22,12 +22,42 @@ FUNCTIONS = {
 }
 
 
+# Layers that stand for those that nobody knows: they take what both frameworks take alike.
+_STAND_INS = """import chainer.links
+
+
+class L:
+    class Linear(chainer.links.Linear):
+        def __call__(self, x):
+            if x.ndim != 2:
+                raise ValueError("a layer in the place of one that is not known takes rows of numbers")
+            return super().__call__(x)
+
+    BatchNormalization = chainer.links.BatchNormalization
+
+
+"""
+_TORCH_STAND_INS = """import torch.nn
+
+
+class L:
+    Linear = torch.nn.Linear
+
+    @staticmethod
+    def BatchNormalization(size):
+        return torch.nn.BatchNorm1d(size, eps=2e-5)
+
+
+"""
+
+
 # Folders of these names cannot be imported: the packages of the same names are there already.
 _TAKEN = frozenset(["chainer", "chainermn", "chainerx", "numpy", "torch"])
 
 
 def place(target):
-    """Folder, module and file (where its name is not the module's) of ``a.b:Class`` or ``folder-1.5/b:Class``.
+    """Folder, module and file (where its name is not the module's) of ``a.b:Class``, ``folder-1.5/b:Class`` or
+    ``./b.py:Class``.
 
     The folder is where imports start, from the tree on; empty for the tree itself.
     """
@@ -36,12 +66,18 @@ def place(target):
     if not slash:
         return "", module, ""
     folder = "" if folder == "." else folder
+    if module.endswith(".py"):  # a file beside a package of its name, which goes before it
+        return folder, module[:-3] + "_py", "/".join(filter(None, (folder, module)))
     name = re.sub(r"\W", "_", module) if "-" in module or " " in module else module
     return folder, name, "" if name == module else "/".join(filter(None, (folder, module + ".py")))
 
 
-def target_of(path, name):
-    """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder."""
+def target_of(path, name, hidden=False):
+    """The target of a class in a file (``a/b.py``): dotted where Python can import it so, else with its folder.
+    ``hidden``: there is a package of the same name, which Python imports.
+    """
+    if hidden:
+        return "{}/{}:{}".format(*((path if "/" in path else "./" + path).rsplit("/", 1) + [name]))
     parts = re.sub(r"(/__init__)?\.py$", "", path).split("/")
     odd = [i for i, part in enumerate(parts) if not part.isidentifier() or (i + 1 < len(parts) and part in _TAKEN)]
     if not odd:
@@ -61,8 +97,10 @@ def maker(target, arguments):
     return "{}({})".format(reference(target), arguments)
 
 
-def text(target, arguments, method, inputs, torch=False, called=""):
-    """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model."""
+def text(target, arguments, method, inputs, torch=False, called="", before=""):
+    """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model,
+    ``before`` the call of a method that goes before each call (``reset_state(4)``).
+    """
     given = ", ".join(inputs)
     head = "import importlib\n"
     if "types." in arguments:
@@ -72,12 +110,14 @@ def text(target, arguments, method, inputs, torch=False, called=""):
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
     if re.search(r"\bL\.", arguments):
-        head += "import torch.nn as L\n" if torch else "import chainer.links as L\n"
+        head += _TORCH_STAND_INS if torch else _STAND_INS
     if not called:
         called = "model{}({})".format("." + method if method else "", given)
     elif torch:
         head += "import torch\n"
-    return "{}\n\nmodel = {}\n\n\ndef run({}):\n    return {}\n".format(head, maker(target, arguments), given, called)
+    first = "    model.{}\n".format(before) if before else ""
+    made = maker(target, arguments)
+    return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
 
 
 def with_tensors(source):

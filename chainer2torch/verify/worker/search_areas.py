@@ -10,9 +10,11 @@ import math
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _ODD = (17, 33, 65, 75, 139)
 _MANY_CHANNELS = 32  # what has so many is no image
+_VERY_MANY_CHANNELS = 64
 _LARGEST_CUBE = 64
 _STRIDES = (8, 16, 4, 32, 2)
 _LEAST = 8
+_LARGEST_MAP = 65  # the side of what a Linear gets
 _LENGTHS = (16, 64, 256, 1024)
 
 
@@ -81,6 +83,13 @@ def _quicker(inputs, arguments):
             yield dict(inputs, **changed), arguments
 
 
+def light(shape):
+    """The shape of a small map where one of an image has many channels, which cost much."""
+    if len(shape) == 4 and shape[1] >= _VERY_MANY_CHANNELS and shape[2] == shape[3] >= 32:
+        return shape[:2] + [8, 8]
+    return None
+
+
 def by_area(inputs, arguments, a, b):
     """Images of other sides, where what a layer gets of them differs by a square: 512 in place of 512 * 7 * 7.
 
@@ -89,6 +98,7 @@ def by_area(inputs, arguments, a, b):
     common = math.gcd(a, b)
     ours, wanted = (round((n // common) ** 0.5) if common else 0 for n in (a, b))
     if 0 in (ours, wanted) or ours == wanted or ours**2 * common != a or wanted**2 * common != b:
+        yield from _rectangles(inputs, arguments, a, b)
         return
     for name, spec in inputs.items():
         if is_image(spec):
@@ -98,6 +108,30 @@ def by_area(inputs, arguments, a, b):
             for other in sorted(set(sides), key=sides.index):
                 if _LEAST <= other <= max(SIDES):
                     yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [other, other])}), arguments
+
+
+def _rectangles(inputs, arguments, a, b):
+    """Images with two sides, where what a layer gets of them is no square: 64 * 7 * 10 in place of 64 * 2 * 2."""
+    common = math.gcd(a, b)
+    for ours in range(1, _LARGEST_MAP if common else 0):
+        channels, rest = divmod(a, ours**2)
+        if rest or channels < _LEAST or common % channels:
+            continue
+        area = b // channels
+        pairs = [(n, area // n) for n in range(2, area + 1) if area % n == 0 and n <= area // n < _LARGEST_MAP]
+        for low, high in pairs[::-1][:2]:
+            for stride in _STRIDES:
+                for one, other in dict.fromkeys([(low, high), (high, low)]):
+                    sides = [stride * (n - ours) for n in (one, other)]
+                    yield from _added(inputs, arguments, sides)
+
+
+def _added(inputs, arguments, sides):
+    for name, spec in inputs.items():
+        if is_image(spec) and len(spec["shape"]) == 4:
+            shape = spec["shape"][:2] + [n + more for n, more in zip(spec["shape"][2:], sides)]
+            if all(_LEAST <= n <= max(SIDES) for n in shape[2:]):
+                yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
 
 
 def uneven(inputs, arguments):

@@ -22,11 +22,26 @@ def repaired(inputs, arguments, text, error):
         found = re.match("{} != {}$".format(_SHAPE, _SHAPE), actual)
         for a, b in ((1, 2), (2, 1)) if found else ():
             yield from _whole(inputs, arguments, _numbers(found.group(a)), _numbers(found.group(b)))
+    if "shape-mismatch" in text or "not aligned" in text:
+        yield from _as_made(inputs, arguments)
+    reshaped = re.search(r"reshape array of size \d+ into shape " + _SHAPE, text)
+    if reshaped:
+        yield from _same_numbers(inputs, arguments, _numbers(reshaped.group(1)))
     place = re.search(r"index (\d+) is out of bounds for axis (\d+) with size (\d+)", text)
     if place:
         yield from _longer(inputs, arguments, *(int(part) for part in place.groups()))
     if _NO_NUMBER.search(text):
         yield from _several(inputs, arguments)
+
+
+def of_rank(shape, rank):
+    """Shapes of one axis more or less with as many values for each example: a vector as a square, a grey image."""
+    if rank == len(shape) + 1 and len(shape) > 1:
+        side = int(round(shape[-1] ** 0.5))
+        if side > 1 and side**2 == shape[-1]:
+            yield shape[:-1] + [side, side]
+    if rank == len(shape) - 1 and shape[1:2] == [1]:
+        yield shape[:1] + shape[2:]
 
 
 def wanted(error):
@@ -47,6 +62,28 @@ def _whole(inputs, arguments, shape, other):
     for name, spec in inputs.items():
         if isinstance(spec, dict) and spec["shape"] == shape:
             yield dict(inputs, **{name: dict(spec, shape=other)}), arguments
+
+
+def _as_made(inputs, arguments):
+    """Inputs with as many channels as a number that the model is made from, where an error names none."""
+    numbers = dict.fromkeys(int(value) for value in arguments.values() if value.isdigit() and 1 < int(value) < _LONGEST)
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["dtype"][0] == "f" and len(spec["shape"]) > 1:
+            for axis in dict.fromkeys([1, len(spec["shape"]) - 1]):
+                for number in numbers:
+                    shape = spec["shape"][:axis] + [number] + spec["shape"][axis + 1 :]
+                    if shape != spec["shape"]:
+                        yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+
+
+def _same_numbers(inputs, arguments, shape):
+    """Arguments of a number that an array should have, and no input has, as one that an input has."""
+    sides = [n for spec in inputs.values() if isinstance(spec, dict) for n in spec["shape"]]
+    for name, value in arguments.items():
+        if value.isdigit() and int(value) in shape:
+            for side in dict.fromkeys(sides):
+                if int(value) != side:
+                    yield inputs, dict(arguments, **{name: str(side)})
 
 
 def _longer(inputs, arguments, index, axis, size):

@@ -325,7 +325,9 @@ def _replaced_one(spec, a, b):
     elif is_array(spec):
         for i, n in enumerate(spec["shape"]):
             if n == a and (i or len(spec["shape"]) == 1):  # the batch stays
-                yield dict(spec, shape=spec["shape"][:i] + [b] + spec["shape"][i + 1 :])
+                shape = spec["shape"][:i] + [b] + spec["shape"][i + 1 :]
+                for other in filter(None, (search_areas.light(shape), shape)):
+                    yield dict(spec, shape=other)
 
 
 def _numbers(inputs, arguments, a, b):
@@ -356,6 +358,8 @@ def _numbers(inputs, arguments, a, b):
 def _ranks(inputs, arguments, a, b):
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) == a:
+            for shape in search_shapes.of_rank(spec["shape"], b):
+                yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
             yield from _ranked(inputs, arguments, name, b)
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) != a:

@@ -96,7 +96,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             model = namespace["model"]
             phase = "weights"
             saved = case["weights"].get("model")  # none of a model without parameters
-            named = _load(os.path.join(job["reference"], saved), model, case, inputs, job) if saved else None
+            path = os.path.join(job["reference"], saved) if saved else ""
+            named, own = _load(path, model, case, inputs, job) if saved else (None, "")
             arrays_of = named.arrays if named else compat_module.chainer_arrays
             if case["dtype"] == "float64":
                 model.double()
@@ -124,6 +125,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
             record["waiting"] = [] if named else [f"state/model/{key}" for key in compat_module.waiting(model)]
+            record["own_serialize"] = own
             record["names"] = named.how if named else []
             record["without"] = named.without if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
@@ -172,18 +174,42 @@ def _returns(model: torch.nn.Module, tree: str) -> str:
 
 def _load(
     path: str, model: torch.nn.Module, case: dict[str, Any], inputs: Any, job: dict[str, Any]
-) -> name_map.Names | None:
-    """Loads Chainer's weights: by their names, else (for a port written by hand) by a mapping, which is returned."""
+) -> tuple[name_map.Names | None, str]:
+    """Loads Chainer's weights: by their names, else (for a port written by hand) by a mapping, which is returned; and
+    what a program's own ``serialize`` raises, without which they were loaded.
+    """
     if not case["names"]:
         try:
             compat_module.load_npz(path, model)
-            return None
-        except (KeyError, ValueError, TypeError):
-            pass
+            return None, ""
+        except Exception as error:
+            if said := _without_own(path, model, error):
+                return None, said
+            if not isinstance(error, (KeyError, ValueError, TypeError)):
+                raise
     entries = compat_module.read_npz(path)
     named = name_map.match(entries, case["called"], model, _order_of_use(case, inputs, job), case["names"])
     named.load(entries)
-    return named
+    return named, ""
+
+
+def _without_own(path: str, model: torch.nn.Module, error: Exception) -> str:
+    """Loads weights without a program's own ``serialize``, and says what that raises; empty where there is none, or
+    something else is wrong. How a model is saved is not what is compared.
+    """
+    own = {cls for part in model.modules() for cls in type(part).__mro__ if "serialize" in vars(cls)}
+    own = {cls for cls in own if cls.__module__.partition(".")[0] not in ("torch", "chainer_compat")}
+    held = {cls: vars(cls)["serialize"] for cls in own}
+    for cls in held:
+        delattr(cls, "serialize")
+    try:
+        if held:
+            compat_module.load_npz(path, model)
+            return f"{', '.join(sorted(cls.__name__ for cls in own))}: {type(error).__name__}: {error}"
+    except Exception:
+        for cls, function in held.items():
+            cls.serialize = function  # type: ignore[attr-defined]
+    return ""
 
 
 def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> list[str]:

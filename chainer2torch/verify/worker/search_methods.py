@@ -1,0 +1,64 @@
+"""Which methods of a model are tried, and which parameters have to be given.
+
+Written for Python 3.6.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import inspect
+import re
+
+# A first parameter of this name is given, whatever its default is: 64 images take long.
+_BATCHES = re.compile(r"(n_?)?batch(_?size)?$|bs$")
+# Given, too, as no weights: where they would be downloaded, or converted by another library.
+_PRETRAINED = re.compile(r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$")
+_NO_MODEL = frozenset(
+    "to_cpu to_gpu to_intel64 to_chx from_chx to_device copy copyparams addgrads serialize init_scope add_param "
+    "add_link add_persistent register_persistent children links params namedparams namedlinks cleargrads zerograds "
+    "reset_state reset load save set_state get_state enable_update disable_update initialize count_params repeat "
+    "append to_chx from_chx delete_hook add_hook device_resident_accept visit_device_residents clear".split()
+)
+_NO_METHOD = ("_", "save", "load", "set_", "write", "print", "plot", "show", "reset", "init", "add_", "update", "to_")
+
+
+def is_none(name):
+    """Whether a method of this name is none to compare a model by."""
+    return name.startswith(_NO_METHOD) or name in _NO_MODEL
+
+
+def parameters(function):
+    """The parameters that have to be given, in order, ``*`` for any number; and which of them may be left out."""
+    try:
+        found = list(inspect.signature(function).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return [], set()
+    needed, optional = [], set()
+    for parameter in found:
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            needed.append("*")
+        elif parameter.kind == parameter.VAR_KEYWORD:
+            continue
+        elif parameter.default is parameter.empty or (not needed and _BATCHES.match(parameter.name)):
+            needed.append(parameter.name)
+        elif parameter.default is not None and _PRETRAINED.search(parameter.name):
+            needed.append(parameter.name)
+            optional.add(parameter.name)
+    return needed, optional
+
+
+def takes_any(function):
+    """Whether a constructor takes parts of any name."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(parameter.kind == parameter.VAR_KEYWORD for parameter in found)
+
+
+def without(function):
+    """The parameters that are None by default."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [parameter.name for parameter in found if parameter.default is None]

@@ -1,0 +1,30 @@
+"""What the search tries where a call needs a state that another method makes."""
+
+from collections import OrderedDict
+
+from chainer2torch.verify.worker.chainer_search import Attempt
+from chainer2torch.verify.worker.search_state import calls_before
+from chainer2torch.verify.worker.search_values import SENTENCES, VECTOR
+
+SETTERS = {"r": {"reset_state": ["batch_size"]}, "keys": {"read": ["keys", "n_steps"]}}
+
+
+def _calls(inputs, text, **changes):
+    attempt = Attempt(OrderedDict(), "", OrderedDict(inputs))._replace(**changes)
+    return list(calls_before(attempt, AttributeError(text), SETTERS))
+
+
+def test_the_method_that_sets_what_is_lacking_goes_before_with_the_number_of_examples():
+    assert _calls({"x": VECTOR}, "'Net' object has no attribute 'r'") == ["reset_state(4)"]
+    assert _calls({"xs": SENTENCES}, "'Net' object has no attribute 'r'") == ["reset_state(3)"]
+    assert _calls({"x": VECTOR}, "'Net' object has no attribute 'r'", before="reset_state(4)") == []
+    assert _calls({"x": VECTOR}, "'Net' object has no attribute 'other'") == []
+
+
+def test_other_parameters_are_the_inputs_of_their_name_then_any():
+    calls = _calls({"x": VECTOR, "keys": VECTOR}, "'Net' object has no attribute 'keys'")
+    assert calls[0] == "read(x1, 4)" and "read(x0, 4)" in calls
+
+
+def test_what_is_none_is_reset():
+    assert _calls({"x": VECTOR}, "unsupported operand type(s) for +: 'NoneType' and 'int'") == ["reset_state(4)"]
