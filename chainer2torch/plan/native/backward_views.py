@@ -1,8 +1,9 @@
 """Views of host arrays that run backwards, handed to where nobody sees that they do.
 
 PyTorch makes no tensor of an array with a negative stride. Where such a view (``x[::-1]``) meets PyTorch itself, it is
-copied there. Where it goes through a parameter, a list or a table first, it is copied when it is handed over; but not
-to a function that writes into what it gets, as that may be meant for the array behind the view.
+copied there. Where it goes through a parameter, a list or a table first, it is copied when it is handed over: to a
+function that has to do with PyTorch, and does not write into what it gets, as that may be meant for the array behind
+the view.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import Func, HostArray, Inst, Kind, Ref, options
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import runs_backwards
 from chainer2torch.plan.parts.host_values import wrap
 
+_DEPTH = 3
+_LIBRARIES = frozenset({"chainer", "chainermn", "chainerrl"})  # ChainerCV's transforms go on with NumPy
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
@@ -42,16 +45,39 @@ def _arguments(context: Context) -> Iterator[ast.expr]:
 
 
 def _only_reads(context: Context, callee: Kind) -> bool:
-    """Whether a function of the project's writes into nothing that it is handed."""
+    """Whether a function of the project's has to do with PyTorch, and writes into nothing that it is handed."""
     if isinstance(callee, Inst) and isinstance(callee.cls, ClassInfo):
         callee = context.analysis.class_attribute(callee.cls, "__call__", callee)
     if not isinstance(callee, Func):
         return False
     function = callee.info.node
+    if not _meets_torch(context, callee.info):
+        return False
     if isinstance(function, ast.Lambda):
         return True
     names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
     return not any(_writes(node) & names for node in nodes_of(function))
+
+
+def _meets_torch(context: Context, function: FuncInfo, depth: int = 0) -> bool:
+    """Whether a function, or one that it calls, names something of Chainer's, or calls an object that it was handed."""
+    handed = {one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)}
+    for node in nodes_of(function.node):
+        kind = context.kind(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if isinstance(kind, Ref) and kind.name.partition(".")[0] in _LIBRARIES:
+            return True
+        if isinstance(node, ast.Call) and any(
+            isinstance(callee, Func)
+            and callee.info is not function
+            and depth < _DEPTH
+            and _meets_torch(context, callee.info, depth + 1)
+            or context.analysis.is_link(callee)
+            or isinstance(node.func, ast.Name)
+            and node.func.id in handed
+            for callee in options(context.kind(node.func))
+        ):
+            return True
+    return False
 
 
 def _writes(node: ast.AST) -> set[str]:
@@ -74,11 +100,13 @@ def _base(node: ast.expr) -> ast.expr:
 
 def _items(context: Context) -> Iterator[ast.expr]:
     """The items of lists and tables that are kept, or handed to the project; libraries read theirs on the spot."""
+    if not context.beside_chainer:
+        return
     for display in context.source.of(*_DISPLAYS):
         user = context.source.parents.get(display)
         if isinstance(user, ast.Call) and isinstance(context.kind(user.func), Ref):
             continue
-        if isinstance(user, (ast.For, ast.Compare, ast.Subscript, ast.Return)):
+        if isinstance(user, (ast.For, ast.Compare, ast.Subscript, ast.Return, ast.Assert)):
             continue
         if isinstance(getattr(display, "ctx", None), ast.Store):
             continue

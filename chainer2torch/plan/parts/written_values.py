@@ -74,7 +74,7 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
     )
     if of_array or is_torch_dtype(context.analysis.kind(node)):
         wrap(context, decisions, node, "compat.numpy_dtype(value)")
-    elif is_shape(context, node):
+    elif is_shape(context, node) or _is_shape_of_unknown(context, node):
         wrap(context, decisions, node, "tuple(value)")
     else:
         for value in _put_into(context, node):
@@ -129,6 +129,18 @@ def _is_none_at_times(context: Context, value: ast.expr) -> bool:
 
 def _holds_arrays_inside(kind: Kind) -> bool:
     return isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind)
+
+
+def _is_shape_of_unknown(context: Context, node: ast.expr) -> bool:
+    """``getattr(net, name).shape``: a tuple of whatever has one; of a tensor only where it is written as one."""
+    whole = node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
+    return (
+        isinstance(whole, ast.Attribute)
+        and whole.attr == "shape"
+        and context.imports_chainer
+        and not context.migrated
+        and context.analysis.kind(whole.value) == UNKNOWN
+    )
 
 
 def _is_out_of_table(context: Context, node: ast.expr) -> bool:
