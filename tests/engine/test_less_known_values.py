@@ -46,8 +46,10 @@ def test_signs_keep_what_both_callers_give():
 
 
 def test_an_array_beside_either_is_a_tensor():
-    text = code("def f(d):\n    return np.zeros((2, 3), 'f') + 2 * d\nf(v.array)\nf(np.ones((2, 3)))\n")
+    text = code("def f(d):\n    return F.relu(np.zeros((2, 3), 'f') + 2 * d)\nf(v.array)\nf(np.ones((2, 3)))\n")
     assert "torch.as_tensor(np.zeros((2, 3), 'f')) + 2 * d" in text
+    text = code("def f(d):\n    return np.zeros((2, 3), 'f') + 2 * d\nf(v.array)\nf(np.ones((2, 3)))\n")
+    assert "return np.zeros((2, 3), 'f') + 2 * d" in text
 
 
 OWN_ITERATORS = """
