@@ -247,7 +247,7 @@ class Named(chainer.Chain):
         super().__init__(**parts)
 
     def forward(self, x):
-        return self.last_part(F.relu(x))
+        return self.bn(self.last_part(F.relu(x)))
 """
 
 
@@ -290,7 +290,11 @@ def inside(tmp_path_factory):
         ("Encoder", "found by trying: Encoder(n_units=8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
         # any number of arguments, and parts of any name
         ("Several", "found by trying: Several(8, 8) of f32[4,8]"),
-        ("Named", "found by trying: Named(last_part=importlib.import_module('net').Holder()) of f32[4,8]"),
+        (
+            "Named",
+            "found by trying: Named(bn=L.BatchNormalization(5), "
+            "last_part=importlib.import_module('net').Holder()) of f32[4,8]",
+        ),
         # a class that has what is asked of the argument
         (
             "Head",

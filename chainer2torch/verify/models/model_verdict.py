@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainer2torch.verify import worker_process
+from chainer2torch.verify.judge import no_numbers
 from chainer2torch.verify.judge.compare import Difference, compare_arrays, compare_initial
 from chainer2torch.verify.judge.layouts import compare_in_any_layout
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
@@ -105,6 +106,7 @@ def outcome_of(
         outcome.reasons.insert(0, f"only what a new model starts with differs: {', '.join(drawn)}")
     elif outcome.status == FAILED:
         outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b, compare, y.get("returns", "")))
+        no_numbers.take_back(outcome, a, b)
     return outcome
 
 

@@ -22,6 +22,7 @@ from . import (
     model_text,
     search_areas,
     search_methods,
+    search_parts,
     search_room,
     search_state,
     search_values,
@@ -187,7 +188,7 @@ class Search(object):
             values = collections.OrderedDict((name, recipe.get(name) or self._values(name)[0]) for name in names)
             values.update((name, value) for name, value in recipe.items() if name not in values)
             makers.append(values)
-        for values in search_values.SEVERAL if "*" in constructor else ():
+        for values in search_parts.SEVERAL if "*" in constructor else ():
             given = [self._values(name)[0] for name in names] + list(values)
             makers.append(collections.OrderedDict((str(i), value) for i, value in enumerate(given)))
         seen = []
@@ -347,7 +348,7 @@ class Search(object):
         """A part that a class asks itself for, for a constructor that takes parts of any name."""
         lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error)) if self.takes_any else None
         if lacks and lacks.group(1) == self.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
-            for value in list(self.made.values())[:2] + [search_values.LINK]:
+            for value in search_parts.parts_for(lacks.group(2), list(self.made.values())[:2]):
                 arguments = attempt.arguments.copy()
                 arguments[lacks.group(2)] = value
                 yield attempt.inputs, arguments

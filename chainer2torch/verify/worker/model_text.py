@@ -22,7 +22,7 @@ FUNCTIONS = {
 }
 
 
-# A layer that stands for one that nobody knows: it takes what both frameworks take alike.
+# Layers that stand for those that nobody knows: they take what both frameworks take alike.
 _STAND_INS = """import chainer.links
 
 
@@ -32,6 +32,20 @@ class L:
             if x.ndim != 2:
                 raise ValueError("a layer in the place of one that is not known takes rows of numbers")
             return super().__call__(x)
+
+    BatchNormalization = chainer.links.BatchNormalization
+
+
+"""
+_TORCH_STAND_INS = """import torch.nn
+
+
+class L:
+    Linear = torch.nn.Linear
+
+    @staticmethod
+    def BatchNormalization(size):
+        return torch.nn.BatchNorm1d(size, eps=2e-5)
 
 
 """
@@ -96,7 +110,7 @@ def text(target, arguments, method, inputs, torch=False, called="", before=""):
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
     if re.search(r"\bL\.", arguments):
-        head += "import torch.nn as L\n" if torch else _STAND_INS
+        head += _TORCH_STAND_INS if torch else _STAND_INS
     if not called:
         called = "model{}({})".format("." + method if method else "", given)
     elif torch:

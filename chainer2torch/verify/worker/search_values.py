@@ -113,8 +113,6 @@ def sorts(names, first="images"):
 
 
 LINK = "L.Linear(8, 8)"
-# What a constructor is given that takes any number of arguments.
-SEVERAL = (("8", "8"), (LINK, LINK), ("[8, 8]",))
 # What is said of something that should be a table of sizes by name.
 _TABLE = re.compile(
     r"has no attribute '(keys|items|values|get)'|attribute name must be string|list indices must be int"
