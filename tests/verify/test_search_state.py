@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from chainer2torch.verify.worker import search_methods, search_parts
 from chainer2torch.verify.worker.chainer_search import Attempt
 from chainer2torch.verify.worker.search_state import calls_before
 from chainer2torch.verify.worker.search_values import SENTENCES, VECTOR
@@ -28,3 +29,15 @@ def test_other_parameters_are_the_inputs_of_their_name_then_any():
 
 def test_what_is_none_is_reset():
     assert _calls({"x": VECTOR}, "unsupported operand type(s) for +: 'NoneType' and 'int'") == ["reset_state(4)"]
+
+
+def test_parameters_of_a_constructor():
+    def init(self, n_in, hidden=None, n_out=10, pretrained="auto", **parts):
+        raise NotImplementedError
+
+    assert search_methods.parameters(init) == (["n_in", "pretrained"], {"pretrained"})
+    assert search_methods.without(init) == (["hidden"], ["n_out", "pretrained"])
+    assert search_methods.takes_any(init) and not search_methods.takes_any(search_methods.is_none)
+    assert search_methods.is_none("reset_state") and not search_methods.is_none("encode")
+    assert search_parts.parts_for("bn1", ["A()"])[0] == "L.BatchNormalization(8)"
+    assert search_parts.parts_for("layer_0", ["A()"]) == ["A()", "L.Linear(8, 8)"]

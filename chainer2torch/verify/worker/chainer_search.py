@@ -72,6 +72,7 @@ class Search(object):
         self.lacking = 0
         self.positional, self.optional = [], set()
         self.takes_any = False
+        self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
         self.best = None
@@ -86,7 +87,7 @@ class Search(object):
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__)
-            self.without = search_methods.without(cls.__init__)
+            self.without, self.never_none = search_methods.without(cls.__init__)
             self.takes_any = search_methods.takes_any(cls.__init__)
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
@@ -329,6 +330,8 @@ class Search(object):
         optional = [name for name in self.hints["values"] if name not in attempt.arguments]
         for name in list(attempt.arguments) + optional:
             for value in self._values(name)[:8] if name not in optional else self.hints["values"][name]:
+                if value == "None" and name in self.never_none and name not in self.optional:
+                    continue  # what Chainer makes of it, nobody has meant
                 changed = attempt.arguments.copy()
                 changed[name] = value
                 yield attempt._replace(arguments=changed), False

@@ -56,9 +56,14 @@ def takes_any(function):
 
 
 def without(function):
-    """The parameters that are None by default."""
+    """The parameters that are None by default, and those that are something else."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return []
-    return [parameter.name for parameter in found if parameter.default is None]
+        return [], []
+    some = [
+        parameter.name
+        for parameter in found
+        if parameter.default is not None and parameter.default is not parameter.empty
+    ]
+    return [parameter.name for parameter in found if parameter.default is None], some

@@ -346,6 +346,7 @@ def _numbers(inputs, arguments, a, b):
                 yield inputs, dict(arguments, **{name: re.sub(r"\b{}\b".format(old), str(new), value)})
             if re.search(r"\b{}\b".format(a), value) and together != inputs:
                 yield together, dict(arguments, **{name: re.sub(r"\b{}\b".format(a), str(b), value)})
+    yield from search_shapes.flattened(inputs, arguments, a, b)
     # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) == 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
