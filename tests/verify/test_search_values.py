@@ -119,6 +119,8 @@ def test_images_without_channels_and_rows_that_are_images():
     assert ({"x": array("float32", (4, 60, 60))}, {}) in _repaired({"x": grey}, {}, linear)
     linear = _InvalidType("x.shape[1] == W.shape[1]", "40 != 20")
     assert ({"x": array("float32", (4, 5, 4))}, {}) in _repaired({"x": rows}, {}, linear)
+    found = _repaired({"x": IMAGE}, {}, _InvalidType("x.shape[1] == W.shape[1]", "3072 != 64"))
+    assert ({"x": array("float32", (4, 64))}, {}) in found and ({"x": array("float32", (4, 8, 8))}, {}) in found
     flat = _repaired({"x": array("float32", (4, 64))}, {}, _InvalidType("in_types[0].ndim == 3", "2 != 3"))
     assert flat[0] == ({"x": array("float32", (4, 8, 8))}, {})
     image = _repaired({"x": array("float32", (4, 1, 9, 7))}, {}, _InvalidType("in_types[0].ndim == 3", "4 != 3"))

@@ -67,3 +67,19 @@ def without(function):
         if parameter.default is not None and parameter.default is not parameter.empty
     ]
     return [parameter.name for parameter in found if parameter.default is None], some
+
+
+def methods(cls, names, parameters_of):
+    """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
+    call = inspect.getattr_static(cls, "__call__", None)
+    if call is None or getattr(call, "__module__", "") == "chainer.link":
+        call = getattr(cls, "forward", None)
+    if call is not None:
+        yield "", parameters_of(call)
+    for name in names:
+        method = getattr(cls, name, None)
+        if is_none(name) or not inspect.isfunction(method):
+            continue
+        needed = parameters_of(method)
+        if method is not call and needed or name.startswith(("sample", "generate", "make", "get")):
+            yield name, needed
