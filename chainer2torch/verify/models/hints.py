@@ -85,6 +85,7 @@ class Hints:
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": self._first_sort(cls),
             "setters": _setters(owners),
+            "given": sorted({k.arg for call in self._calls.that_make(cls) for k in call.keywords if k.arg}),
             "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }

@@ -89,6 +89,8 @@ class Search(object):
             constructor = self._parameters(cls.__init__)
             self.without, self.never_none = search_methods.without(cls.__init__)
             self.takes_any = search_methods.takes_any(cls.__init__)
+            if search_methods.is_chainers(cls.__init__):  # a port takes what the project gives
+                self.takes_any = frozenset(self.hints["given"])
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)

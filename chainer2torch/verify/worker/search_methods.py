@@ -55,6 +55,11 @@ def takes_any(function):
     return any(parameter.kind == parameter.VAR_KEYWORD for parameter in found)
 
 
+def is_chainers(function):
+    """Whether a constructor is that of Chainer's own class."""
+    return getattr(function, "__module__", "").partition(".")[0] == "chainer"
+
+
 def without(function):
     """The parameters that are None by default, and those that are something else."""
     try:

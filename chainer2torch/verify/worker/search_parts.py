@@ -36,6 +36,8 @@ def instead_of_none(search, attempt, error):
 def that_is_lacking(search, attempt, error):
     """A part that a class asks itself for, for a constructor that takes parts of any name."""
     lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error))
+    if lacks and search.takes_any is not True and lacks.group(2) not in search.takes_any:
+        return
     if lacks and lacks.group(1) == search.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
         for value in parts_for(lacks.group(2), list(search.made.values())[:2]):
             arguments = attempt.arguments.copy()
