@@ -115,7 +115,7 @@ class Expressions(Interpreter):
             return Const(not kind.value) if isinstance(kind, Const) else Scalar("bool")
         if isinstance(node.op, ast.USub) and isinstance(kind, Const) and isinstance(kind.value, (int, float)):
             return Const(-kind.value)
-        return kind if isinstance(kind, (Tensor, HostArray, Scalar)) else UNKNOWN
+        return array_operators.signed(kind)
 
     def _expr_BinOp(self, node: ast.BinOp) -> Kind:
         return self.binary(node.op, self.expr(node.left), self.expr(node.right))
@@ -304,9 +304,7 @@ class Expressions(Interpreter):
         """The kind of the elements when a value is iterated over by ``for``."""
         return join_all(
             [
-                data.item(self, k, None) or self.method_result(k, "__iter__", [], None)
-                if isinstance(k, Inst)
-                else element_of(k)
+                data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else element_of(k)
                 for k in options(kind)
             ]
         )

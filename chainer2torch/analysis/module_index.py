@@ -118,6 +118,21 @@ class ClassInfo:
     def __repr__(self) -> str:
         return f"ClassInfo({self.name!r}, {self.module!r})"
 
+    @functools.cached_property
+    def persistent(self) -> frozenset[str]:
+        """The names in ``self.register_persistent('name')``: arrays under them are buffers."""
+        calls = (node for node in nodes_of(self.node) if isinstance(node, ast.Call))
+        return frozenset(
+            call.args[0].value
+            for call in calls
+            if isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("register_persistent", "add_persistent")
+            and isinstance(call.func.value, ast.Name)
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+            and isinstance(call.args[0].value, str)
+        )
+
 
 class Apart(Exception):
     """A file was asked for that is analysed apart from those that ask: they have to be analysed together."""

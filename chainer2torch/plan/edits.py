@@ -177,8 +177,7 @@ class RemoveImport(StatementEdit):
 class GuardImport(StatementEdit):
     """Puts an import statement into a ``try`` that lets it fail.
 
-    ``stand_ins`` are the names that something is needed for even then, each with the dotted name that it stands for;
-    without one None is enough.
+    ``stand_ins`` are the names that something is needed for even then, each with the dotted name that it stands for.
     """
 
     stand_ins: tuple[tuple[str, str], ...] = ()

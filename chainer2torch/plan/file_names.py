@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Func, Kind, Ref, options
@@ -32,6 +33,17 @@ _OF_TENSORS = (
     "chainer.Function",
     "chainer.grad",
     "chainer.backend",
+)
+
+
+_MODULES = frozenset(
+    """
+    chainer.functions chainer.links chainer.optimizers chainer.optimizer chainer.optimizer_hooks chainer.serializers
+    chainer.datasets chainer.dataset chainer.iterators chainer.initializers chainer.distributions chainer.reporter
+    chainer.training chainer.training.extensions chainer.training.triggers chainer.training.updaters chainer.utils
+    chainer.cuda chainer.backends.cuda chainer.backend chainer.variable chainer.function chainer.link chainer.testing
+    chainer.gradient_check chainer.computational_graph chainer.function_hooks chainermn
+    """.split()
 )
 
 
@@ -91,7 +103,28 @@ class FileNames:
     @functools.cached_property
     def variables(self) -> frozenset[str]:
         """Names that the file assigns (rather than imports)."""
-        return frozenset(n.id for n in self.source.of(ast.Name) if isinstance(n.ctx, ast.Store)) - self.imported
+        stored = frozenset(n.id for n in self.source.of(ast.Name) if isinstance(n.ctx, ast.Store))
+        return stored - self.imported - self.module_aliases.keys()
+
+    @functools.cached_property
+    def module_aliases(self) -> Mapping[str, ast.Assign]:
+        """``F = chainer.functions`` at the top of the file: a second way to write ``import chainer.functions as F``."""
+        found = {
+            statement.targets[0].id: statement
+            for statement in self.source.tree.body
+            if isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.targets[0], ast.Name)
+            and isinstance(statement.value, ast.Attribute)
+            and isinstance(kind := self.analysis.kind(statement.value), Ref)
+            and kind.name in _MODULES
+        }
+        if found:
+            stored = Counter(n.id for n in self.source.of(ast.Name) if not isinstance(n.ctx, ast.Load))
+            stored.update(a.arg for a in self.source.of(ast.arg))
+            stored.update(self.imported)
+            stored.update(name for one in self.source.of(ast.Global) for name in one.names)
+        return {name: statement for name, statement in found.items() if stored[name] == 1}
 
     @functools.cached_property
     def imports_chainer(self) -> bool:

@@ -14,6 +14,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import (
     array_memory,
     array_methods,
+    buffers,
     chain_lists,
     device_cases,
     idle_settings,
@@ -37,6 +38,7 @@ HardCase = Callable[[Context, Decisions, ast.AST, Row], None]
 HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
     {
         "array_memory": array_memory.array_memory,
+        "add_persistent": buffers.add_persistent,
         "chain_list": chain_lists.chain_list,
         "init_scope": init_scope.init_scope,
         "inputs_of_functions": array_memory.inputs_of_functions,
@@ -62,6 +64,7 @@ HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
         "link_serialize": serializing.link_serialize,
         "passed_function": passed_functions.passed_function,
         "product": products.product,
+        "register_persistent": buffers.register_persistent,
         "run_module": run_module.run_module,
         "sequential": sequentials.sequential,
         "serializer_test": serializing.serializer_test,

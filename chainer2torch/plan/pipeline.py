@@ -13,6 +13,7 @@ from chainer2torch.plan.decision import Item, Part
 from chainer2torch.plan.ledger import Ledger, Policy
 from chainer2torch.plan.native import (
     array_devices,
+    backward_views,
     dataset_classes,
     device_arguments,
     frozen,
@@ -166,6 +167,12 @@ PASSES: tuple[Pass, ...] = (
         "held_gradients",
         held_gradients.run,
         yields_to=[(Part.WRAP, name) for name in ("references", "device_texts", "array_crossings", "element_keys")],
+    ),
+    _pass(
+        "backward_views",
+        backward_views.run,
+        when=_native,
+        yields_to=[(Part.WRAP, name) for name in ("native_dataset_classes", "references", "array_crossings")],
     ),
     _pass("kept_gradients", kept_gradients.run),
     _pass("differentiated", differentiated.run),

@@ -358,8 +358,8 @@ class _Rewriter:
         return node.with_changes(decorators=[*node.decorators, *function.decorators])
 
     def _guarded(self, lines: list[Any], edit: GuardImport) -> list[Any]:
-        helper = self.names.spell("compat.not_migrated") if any(dotted for _, dotted in edit.stand_ins) else ""
-        bound = [f"{name} = {helper}('{dotted}')" if dotted else f"{name} = None" for name, dotted in edit.stand_ins]
+        helper = self.names.spell("compat.not_migrated") if edit.stand_ins else ""
+        bound = [f"{name} = {helper}('{dotted}')" for name, dotted in edit.stand_ins]
         return [
             import_edits.guarded(line, bound) if isinstance(line, cst.SimpleStatementLine) else line for line in lines
         ]

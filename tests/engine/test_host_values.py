@@ -70,7 +70,7 @@ def f(x, g, n, model=M()):
         ("f'{y.data} {n}'", "f'{y.detach().cpu().numpy()} {n}'"),
         ("print(n, y.shape, y.data.shape)", "print(n, tuple(y.shape), tuple(y.detach().shape))"),
         ("f'{y.shape} {y.shape[0]}'", "f'{tuple(y.shape)} {y.shape[0]}'"),
-        ("print(n.shape, y.shape[1:])", "print(n.shape, tuple(y.shape[1:]))"),
+        ("print(n.shape, y.shape[1:])", "print(tuple(n.shape), tuple(y.shape[1:]))"),
         # numbers are written the same way
         ("'%f' % y.data[0, 0]", "'%f' % y.detach()[0, 0]"),
         ("'{:.3f}'.format(y.data[0, 0])", "'{:.3f}'.format(y.detach()[0, 0])"),

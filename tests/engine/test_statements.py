@@ -171,6 +171,29 @@ def test_constructor_of_version_1(body):
     """)
 
 
+def test_constructor_of_version_1_in_a_method_of_another_name(body):
+    code = body("""
+    class Net(chainer.Chain):
+        def __init__(m):
+            pass
+
+        def create(m, a):
+            super().__init__(l1=a, l2=a)
+    """)
+    assert code.startswith(
+        textwrap.dedent("""
+    class Net(nn.Module):
+        def __init__(m):
+            pass
+
+        def create(m, a):
+            super().__init__()
+            m.l1 = a
+            m.l2 = a
+    """)
+    )
+
+
 def test_links_passed_with_stars(migrate):
     result = migrate("""
     import chainer

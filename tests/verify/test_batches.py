@@ -33,6 +33,12 @@ def test_a_batch_is_a_folder_and_what_cannot_be_tried_comes_first():
     assert [batch.targets() for batch in found] == [["q:Q"], ["a.b:X", "a.b:W", "a.c:Y"], ["d.e:Z"]]
 
 
+def test_a_very_long_file_is_several_batches():
+    found = list(batches.batches([], [], _left(*(f"a:X{i}" for i in range(30)))))
+    assert [len(batch) for batch in found] == [12, 12, 6]
+    assert [len(batch) for batch in batches.batches([], [], _left(*(f"a:X{i}" for i in range(24))))] == [24]
+
+
 def test_slow_models_of_all_files_come_last_and_the_quickest_of_them_first():
     def slow(seconds):
         entry = ModelEntry("a:X", [], {}, {}, [], seconds=seconds)

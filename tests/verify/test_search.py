@@ -242,6 +242,25 @@ class Several(chainer.ChainList):
         return self[1](F.relu(self[0](x)))
 
 
+class OfArrays(chainer.Chain):
+    def __init__(self, n_units):
+        super().__init__(fc=L.Linear(9, n_units))
+
+    def forward(self, x):
+        return self.fc(chainer.Variable(x))
+
+
+class Created(chainer.Chain):
+    def __init__(me):
+        pass
+
+    def create(me, n_units, gpu):
+        super().__init__(fc=L.Linear(8, n_units))
+
+    def forward(me, x):
+        return F.tanh(me.fc(x))
+
+
 class Named(chainer.Chain):
     def __init__(self, **parts):
         super().__init__(**parts)
@@ -288,6 +307,10 @@ def inside(tmp_path_factory):
         ("Memory", "found by trying: Memory() after start(4) of f32[4,8]"),
         # a Variable in the place of a list, before Chainer 6
         ("Encoder", "found by trying: Encoder(n_units=8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
+        # layers that a method makes, once
+        ("Created", "found by trying: Created() after create(8, -1) of f32[4,8]"),
+        # arrays, not Variables
+        ("OfArrays", "found by trying: OfArrays(8) of f32[4,9]"),
         # any number of arguments, and parts of any name
         ("Several", "found by trying: Several(8, 8) of f32[4,8]"),
         (

@@ -110,6 +110,37 @@ def test_images_whose_maps_differ_by_a_square():
     assert [4, 4, 72, 96] in shapes and [4, 4, 96, 72] in shapes
 
 
+def test_images_without_channels_and_rows_that_are_images():
+    rows, grey = array("float32", (4, 5, 8)), array("float32", (4, 64, 64))
+    found = _repaired({"x": rows}, {}, AssertionError("Height in the output should be positive."))
+    assert ({"x": grey}, {}) in found
+    assert search_areas.is_image(grey) and not search_areas.is_image(array("float32", (4, 8, 8)))
+    linear = _InvalidType("x.shape[1] == W.shape[1]", "2000 != 1620")
+    assert ({"x": array("float32", (4, 60, 60))}, {}) in _repaired({"x": grey}, {}, linear)
+    linear = _InvalidType("x.shape[1] == W.shape[1]", "40 != 20")
+    assert ({"x": array("float32", (4, 5, 4))}, {}) in _repaired({"x": rows}, {}, linear)
+    found = _repaired({"x": IMAGE}, {}, _InvalidType("x.shape[1] == W.shape[1]", "3072 != 64"))
+    assert ({"x": array("float32", (4, 64))}, {}) in found and ({"x": array("float32", (4, 8, 8))}, {}) in found
+    flat = _repaired({"x": array("float32", (4, 64))}, {}, _InvalidType("in_types[0].ndim == 3", "2 != 3"))
+    assert flat[0] == ({"x": array("float32", (4, 8, 8))}, {})
+    image = _repaired({"x": array("float32", (4, 1, 9, 7))}, {}, _InvalidType("in_types[0].ndim == 3", "4 != 3"))
+    assert image[0] == ({"x": array("float32", (4, 9, 7))}, {})
+
+
+def test_what_a_model_is_made_from_tells_its_channels_and_sizes():
+    rows, wanted = array("float32", (4, 5, 8)), array("float32", (4, 10, 8))
+    assert ({"x": wanted}, {"n": "10"}) in _repaired({"x": rows}, {"n": "10"}, ValueError("shape-mismatch for sum"))
+    error = ValueError("cannot reshape array of size 400 into shape (8,1,1,20)")
+    found = _repaired({"x": WORDS}, {"size": "8", "longest": "1"}, error)
+    assert ({"x": WORDS}, {"size": "4", "longest": "1"}) in found
+    assert ({"x": WORDS}, {"size": "8", "longest": "5"}) in found
+
+
+def test_many_channels_are_tried_with_small_maps():
+    found = _repaired({"x": IMAGE}, {}, _InvalidType("in_types[0].shape[1] == in_types[1].shape[1]", "3 != 128"))
+    assert [inputs["x"]["shape"] for inputs, _ in found[:2]] == [[4, 128, 8, 8], [4, 128, 32, 32]]
+
+
 def test_no_attempt_takes_all_memory():
     assert search_values.is_too_large([array("float32", (4, 1 << 15, 1 << 15))])
     assert not search_values.is_too_large([[IMAGE], None, 3, array("float32", (3, 3, 512, 512))])

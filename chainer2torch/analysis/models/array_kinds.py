@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import (
     NONE,
     UNKNOWN,
     Batch,
+    Class,
     Const,
     Dct,
     HostArray,
@@ -34,6 +35,7 @@ from chainer2torch.analysis.models.shapes import (
     reduced_rank,
     squeezed_rank,
 )
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.rules.table import Row, Rules
 
 
@@ -117,6 +119,12 @@ def on_device(kind: Kind) -> Kind:
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 
+def is_buffer(cls: ClassInfo, name: str) -> bool:
+    """Whether arrays under a name are tensors: the class or a base of it registers them as persistent."""
+    bases = (base.info for base in cls.bases if isinstance(base, Class))
+    return name in cls.persistent or any(is_buffer(base, name) for base in bases)
+
+
 def columns(examples: Kind) -> Kind:
     """``dataset._datasets``: the arrays that a TupleDataset was made of, as those of MNIST and the like."""
     parts = examples.element.items if isinstance(examples, Lst) and isinstance(examples.element, Tup) else ()
@@ -145,6 +153,8 @@ def as_kept(given: Kind, row: Row | None) -> Kind:
 
     None was given for another parameter of which this one is made: ``scale`` of ``Normal(loc, log_scale=s)``.
     """
+    if row is not None and row.attribute and row.returns == "device":  # an array of a CooMatrix
+        return on_device(given)
     if row is None or not row.attribute or row.returns != "tensor" or isinstance(given, Tensor):
         return given
     return join_all([Tensor(k.rank, k.dtype) if isinstance(k, HostArray) else Tensor() for k in options(given)])

@@ -18,10 +18,16 @@ from chainer2torch.analysis.kinds import (
     Scalar,
     Tensor,
     Tup,
+    options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.models.shapes import plus
+
+
+def signed(kind: Kind) -> Kind:
+    """The kind of ``-x`` and ``abs(x)``: that of ``x`` where it is a number, an array or a tensor."""
+    return join_all([one if isinstance(one, (Tensor, HostArray, Scalar)) else UNKNOWN for one in options(kind)])
 
 
 def broadcast(a: Kind, b: Kind) -> Kind:

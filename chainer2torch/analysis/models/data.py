@@ -88,6 +88,22 @@ def item(interpreter: Interpreter, kind: Kind, node: ast.expr | None, index: Kin
     return examples(interpreter, kind) if node is None or scalar_type(index) == "int" else None
 
 
+def walked(interpreter: Interpreter, walker: Inst) -> Kind:
+    """What an iteration over an object gives, one by one: its class says how, or it is an iterator of Chainer's."""
+    own = {name for c in interpreter.mro(walker.cls) if isinstance(c, ClassInfo) for name in c.methods}
+    if "__iter__" in own:
+        given = options(interpreter.method_result(walker, "__iter__", [], None))
+        return join_all([_next(interpreter, one) if isinstance(one, Inst) else element_of(one) for one in given])
+    return _next(interpreter, walker)
+
+
+def _next(interpreter: Interpreter, iterator: Inst) -> Kind:
+    """What an iterator gives next: as its class says, or a batch of one of Chainer's."""
+    own = {name for c in interpreter.mro(iterator.cls) if isinstance(c, ClassInfo) for name in c.methods}
+    name = next((name for name in ("__next__", "next") if name in own), "__iter__")
+    return interpreter.method_result(iterator, name, [], None)
+
+
 def zipped(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
     """What ``zip`` gives: rows of columns, or for ``zip(*rows)`` the columns."""
     if len(args) == 1 and isinstance(node.args[0], ast.Starred):

@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join_all
+from chainer2torch.analysis.models import numpy_results
 from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
 from chainer2torch.analysis.models.numpy_shapes import shaped
@@ -156,7 +157,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
             else elementwise
         )
     joined = shaped(name, args, keywords)
-    return joined if joined is not None else _drawn(name, args, keywords, dtype)
+    found = joined if joined is not None else _drawn(name, args, keywords, dtype)
+    return found if found != UNKNOWN else numpy_results.result(name, args, keywords)
 
 
 def _holds_array(kind: Union) -> bool:

@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import (
     Class,
     Const,
     Dct,
+    HostArray,
     Inst,
     Kind,
     Lst,
@@ -22,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import computed_children, data, iteration
+from chainer2torch.analysis.models import array_operators, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
 _TYPES = {
@@ -74,10 +75,10 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         if not args and not node.keywords:
             return Dct(BOTTOM)
         return Dct(join_all(list(values.values())), tuple(values.items()))
-    if name in ("abs", "sum", "max", "min") and isinstance(first, (Tensor, Scalar, Const)):
-        if name != "abs" and isinstance(first, Tensor) and len(args) == 1:
-            return element_of(first)  # Python goes through the first axis
-        return first if name == "abs" else UNKNOWN
+    if name == "abs":
+        return _absolute(first)
+    if name in ("sum", "max", "min") and isinstance(first, (Tensor, HostArray)) and len(args) == 1:
+        return element_of(first)  # Python goes through the first axis
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
@@ -87,6 +88,11 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def _absolute(value: Kind) -> Kind:
+    number = value.value if isinstance(value, Const) else None
+    return Const(abs(number)) if isinstance(number, (int, float)) else array_operators.signed(value)
 
 
 def _member(element: Kind) -> Kind:

@@ -70,14 +70,15 @@ def _is_sorted(first: torch.Tensor, second: torch.Tensor) -> bool:
     return all(a <= b for a, b in zip(pairs, pairs[1:], strict=False))
 
 
-def to_coo(x: torch.Tensor, ldnz: int | None = None, requires_grad: bool = False) -> CooMatrix:
+def to_coo(x: torch.Tensor | np.ndarray, ldnz: int | None = None, requires_grad: bool = False) -> CooMatrix:
     """Returns the entries of a dense matrix (or batch of matrices) that are not zero. Source: chainer.utils.to_coo.
 
     Args:
-        x: Float tensor of shape (rows, columns) or (batch, rows, columns).
+        x: Float tensor or NumPy array of shape (rows, columns) or (batch, rows, columns).
         ldnz: Smallest number of entries to make room for; what is not needed is padding with row and column -1.
         requires_grad: Whether the entries collect gradients.
     """
+    x = torch.as_tensor(x)
     if x.ndim not in (2, 3):
         raise ValueError("x must have two or three axes")
     batch = [x] if x.ndim == 2 else list(x)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import RemoveImport, Replace, ReplaceStatement, StatementEdit
+from chainer2torch.plan.edits import Remove, RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.left_imports import (
     device_guards,
@@ -16,7 +16,7 @@ from chainer2torch.plan.outcome.left_imports import (
     names_at_import,
     wider_guards,
 )
-from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_imports
+from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_aliases, unused_imports
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,17 +27,18 @@ class Imports:
     others: frozenset[str]  # the names that other files go on importing from this one
     removals: Removals
     names: frozenset[str]
-    empty: tuple[StatementEdit, ...]  # the guards around imports that all go
+    empty: tuple[StatementEdit, ...]  # the guards around imports that all go, and second names of what goes
     needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
-    at_top: frozenset[str]  # the same, with what a program uses at its top
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
-        removals, names = unused_imports(ledger.context, ledger, others)
-        needed, at_top = names_at_import(ledger.context, ledger)
-        empty = tuple(empty_guards(ledger.context, removals))
-        return cls(ledger.context, others, removals, names, empty, others | needed, others | at_top)
+        aliases = unused_aliases(ledger.context, ledger, others)
+        removals, names = unused_imports(ledger.context, ledger, others, aliases.values())
+        needed = names_at_import(ledger.context, ledger)
+        starts = [ledger.context.source.start(statement) for statement in aliases.values()]
+        empty = (*empty_guards(ledger.context, removals), *map(Remove, starts))
+        return cls(ledger.context, others, removals, names | aliases.keys(), empty, others | needed)
 
     def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
@@ -57,6 +58,6 @@ class Imports:
             if (start := self.context.source.start(statement)) not in raising:
                 yield RemoveImport(start, aliases)
         yield from self.empty
-        yield from left_imports(self.context, self.removals, self.needed, self.at_top)
+        yield from left_imports(self.context, self.removals, self.needed)
         yield from wider_guards(self.context, self.removals)
         yield from guards

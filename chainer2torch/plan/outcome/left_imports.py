@@ -4,10 +4,7 @@ A left import at the top of a module or a function is put into ``try: ... except
 bound. Where Chainer cannot be imported, the module is imported and what was converted works; a line that still needs
 Chainer raises an error that names the marker above it. A stand-in can be compared without an error, so a name of which
 the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
-(a base class, a default, a table), other files take it, or it has another meaning in the file, too. In the native style
-only these have one: the line below the marker raises a NameError all the same, and the project needs no helper for it.
-Where such a name is only called or asked for its members, and not before the module is there, it is None, which raises
-as well.
+(a base class, a default, a table), other files take it, or it has another meaning in the file, too.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator
 
-from chainer2torch.analysis.kinds import UNKNOWN, Ref, options
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace, ReplaceStatement
@@ -30,12 +27,10 @@ _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
 _ABSENT = _NOT_THERE | {"Exception"}
 
 
-def left_imports(
-    context: Context, removals: Removals, needed: frozenset[str], at_top: frozenset[str]
-) -> Iterator[GuardImport]:
+def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
     """The guards of the imports of Chainer that stay at the top of a file.
 
-    ``needed`` names must be bound; those used ``at_top`` are, unless something is compared with them.
+    ``needed`` names must be bound; others are, unless something is compared with them.
     """
     foreign = {
         _bound(alias)
@@ -44,24 +39,21 @@ def left_imports(
         if not _is_chainer(context, alias)
     }
     taken = foreign | context.source.assigned
-    native = context.choices.style == "native"
-    bare = native and "*" not in foreign  # names that may have no stand-in
     compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
         if left and all(alias is not None and _is_chainer(context, alias) for alias in left):
             names = {_bound(alias): _dotted(context, alias) for alias in left if alias is not None}
             stand_ins = tuple(
-                (name, "" if native and name not in at_top and _raises_as_none(context, name) else dotted)
+                (name, dotted)
                 for name, dotted in names.items()
                 # half way the next stage has to see what the name is, and Chainer is there
-                if not (bare and name not in at_top or name in compared or context.choices.only)
+                if not (name in compared or context.choices.only)
                 or name in needed
                 or name in taken
                 or hasattr(builtins, name)
             )
-            if not stand_ins or not isinstance(context.source.parents.get(line[0]), ast.ExceptHandler):
-                yield GuardImport(context.source.start(line[0]), stand_ins)
+            yield GuardImport(context.source.start(line[0]), stand_ins)
 
 
 def _compared(context: Context) -> frozenset[str]:
@@ -72,31 +64,6 @@ def _compared(context: Context) -> frozenset[str]:
         for side in (compare.left, *compare.comparators)
         for name in (side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side])
         if isinstance(name, ast.Name)
-    )
-
-
-def _raises_as_none(context: Context, name: str) -> bool:
-    """Whether each use of a name is an error where the name is None: it is called, or asked for a member."""
-    for node in context.source.of(ast.Name):
-        if node.id != name or not isinstance(node.ctx, ast.Load):
-            continue
-        if not any(kind == UNKNOWN or isinstance(kind, Ref) for kind in options(context.kind(node))):
-            continue  # its other meaning
-        user = context.source.parents.get(node)
-        asked = isinstance(user, ast.Attribute) and isinstance(user.ctx, ast.Load) and not user.attr.startswith("__")
-        if not asked and not (isinstance(user, ast.Call) and user.func is node) or _is_caught(context, node):
-            return False
-    return True
-
-
-def _is_caught(context: Context, node: ast.AST) -> bool:
-    """Whether a ``try`` around a node is there for an error that None raises."""
-    return any(
-        "AttributeError" in ast.dump(handler.type) or "TypeError" in ast.dump(handler.type)
-        for block in context.source.ancestors(node)
-        if isinstance(block, ast.Try)
-        for handler in block.handlers
-        if handler.type is not None
     )
 
 
@@ -115,26 +82,21 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
                 yield Replace(context.source.span(handler.type), "Exception", {})
 
 
-def names_at_import(context: Context, ledger: Ledger) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of Chainer's that stay and are needed while a module is imported, and those that it exports.
-
-    The second of the two holds also those at the top of a file that nobody imports.
-    """
+def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
+    """The names of Chainer's that stay and are needed while a module is imported, and those that it exports."""
     gone = {n for top in ledger.removed for n in ast.walk(top)}
     project, path = context.analysis.project, context.module.path
     imported = path in project.import_folders or project.is_package(context.module.directory)
-    at_top = [
-        node
+    needed = {
+        node.id
         for node, _ in context.analysis.names_in(context.source)
         if isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Load)
         and node not in ledger.consumed
         and node not in gone
-        and runs_at_import(context, node, True)
-    ]
-    needed = [node for node in at_top if imported or runs_at_import(context, node, False)]
-    exported = _exported(context)
-    return exported | {node.id for node in needed}, exported | {node.id for node in at_top}
+        and runs_at_import(context, node, imported)
+    }
+    return _exported(context) | needed
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:

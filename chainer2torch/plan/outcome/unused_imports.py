@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
@@ -17,8 +17,23 @@ _NAMES_REPLACED = frozenset({"copy", "imp", "distutils.util"})  # and those of w
 Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, the numbers of the aliases that go
 
 
-def unused_imports(context: Context, ledger: Ledger, taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
-    """The imports whose names are all replaced, and those names; other files take ``taken`` from here."""
+def unused_aliases(context: Context, ledger: Ledger, taken: frozenset[str]) -> dict[str, ast.Assign]:
+    """The statements ``F = chainer.functions`` whose names are all replaced, by the name."""
+    found: dict[str, ast.Assign] = {}
+    for name, statement in reversed(list(context.module_aliases.items())):
+        skipped = context.skipped.node(statement) or name in taken
+        if not skipped and (context.source.tree, name) not in _uses(context, ledger, {name}, found.values()):
+            found[name] = statement
+    return found
+
+
+def unused_imports(
+    context: Context, ledger: Ledger, taken: frozenset[str], gone: Iterable[ast.stmt] = ()
+) -> tuple[Removals, frozenset[str]]:
+    """The imports whose names are all replaced, and those names; other files take ``taken`` from here.
+
+    What the statements that are ``gone`` read does not count.
+    """
     removable: set[str] = set()
     keep: set[str] = set()
     found: list[tuple[ast.Import | ast.ImportFrom, int, str]] = []
@@ -36,16 +51,16 @@ def unused_imports(context: Context, ledger: Ledger, taken: frozenset[str]) -> t
                     found.append((statement, i, "*"))
             else:
                 found.append((statement, i, name))
-    uses = _uses(context, ledger, {name for _, _, name in found})
+    uses = _uses(context, ledger, {name for _, _, name in found}, gone)
     uses |= {(context.source.tree, name) for name in taken}
     removals: Removals = {}
     for statement in {s for s, _, _ in found}:
-        gone = frozenset(
+        unused = frozenset(
             i for s, i, name in found if s is statement and (context.scope(s.names[i], name), name) not in uses
         )
-        removable |= {name for s, i, name in found if s is statement and i in gone}
-        if gone:
-            removals[statement] = gone
+        removable |= {name for s, i, name in found if s is statement and i in unused}
+        if unused:
+            removals[statement] = unused
     return removals, frozenset(removable - keep)
 
 
@@ -113,9 +128,11 @@ def remaining_uses(context: Context, ledger: Ledger) -> frozenset[str]:
     return frozenset(name for scope, name in _uses(context, ledger) if scope in (None, context.source.tree))
 
 
-def _uses(context: Context, ledger: Ledger, names: Collection[str] | None = None) -> set[tuple[Scope, str]]:
-    """The scopes and names that are read once the edits are made: of some names, or of all."""
-    gone = {n for top in ledger.removed for n in ast.walk(top)}
+def _uses(
+    context: Context, ledger: Ledger, names: Collection[str] | None = None, others: Iterable[ast.stmt] = ()
+) -> set[tuple[Scope, str]]:
+    """The scopes and names that are read once the edits are made, and ``others`` are gone: of some names, or of all."""
+    gone = {n for top in (*ledger.removed, *others) for n in ast.walk(top)}
     uses = ledger.needed | {
         (context.scope(node, node.id), node.id)
         for node in context.source.of(ast.Name)

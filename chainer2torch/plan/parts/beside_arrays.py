@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.parts.host_arrays import is_moved_to_device, tensor_of
 from chainer2torch.plan.parts.host_values import wrap
 
 _FLOATING = ("float16", "float32", "float64")
@@ -34,6 +34,36 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
     template = f"{tensor}.to({name} := variable) {sign} {name}"
     decisions.replace(node, template, {"variable": context.operand(node.right), "value": context.operand(array)})
     return True
+
+
+def beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
+    """An array of NumPy's or CuPy's in a link, beside what nobody knows: beside CuPy's that is none of NumPy's.
+
+    Beside what is a tensor for one caller and an array for another, it is a tensor where a model or a function of
+    Chainer's gets the result: PyTorch takes both.
+    """
+    kinds = options(other)
+    if isinstance(kind, HostArray) and any(isinstance(k, Tensor) for k in kinds):
+        if all(isinstance(k, (Tensor, HostArray)) for k in kinds) and _goes_to_chainer(context, side):
+            wrap(context, decisions, side, tensor_of(context, side))
+        return
+    cls = context.enclosing_class(side)
+    if UNKNOWN in options(other) and is_moved_to_device(kind) and cls is not None:
+        if context.analysis.derives(cls, "chainer.Link"):
+            wrap(context, decisions, side, tensor_of(context, side))
+
+
+def _goes_to_chainer(context: Context, node: ast.expr) -> bool:
+    """Whether an operation is an argument of a link, or of a function of Chainer's."""
+    user: ast.AST | None = node
+    while isinstance(user, (ast.BinOp, ast.UnaryOp)) or user is node:
+        node, user = user, context.source.parents.get(user)
+    if not isinstance(user, ast.Call) or node is user.func:
+        return False
+    return any(
+        context.analysis.is_link(kind) or isinstance(kind, Ref) and kind.name.startswith("chainer.")
+        for kind in options(context.kind(user.func))
+    )
 
 
 def _free_name(context: Context, node: ast.AST) -> str | None:

@@ -23,6 +23,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.xp_modules import EITHER
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -226,7 +227,7 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     info = context.analysis.functions.get(function) if function is not None else None
     if info is not None and node.id in info.host_fed:
         return True
-    made = _reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
+    made = reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
     return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
 
 
@@ -307,6 +308,8 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         return False
     if isinstance(node, ast.Call):
         callee = context.analysis.kind(node.func)
+        if isinstance(callee, Inst) and isinstance(callee.cls, ClassInfo):
+            callee = context.analysis.class_attribute(callee.cls, "__call__", callee)
         if isinstance(callee, Func):
             inner = callee.info.node
             return any(runs_backwards(context, value, depth + 1, inner) for value in _returned(inner))
@@ -319,14 +322,14 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         return runs_backwards(context, node.value, depth, function)
     return any(
         runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function)
-    ) or any(runs_backwards(context, value, depth + 1, where) for value, where in _unpacked(context, node, function))
+    ) or any(runs_backwards(context, value, depth + 1, where) for value, where in unpacked(context, node, function))
 
 
 def _returned(function: ast.AST) -> list[ast.expr]:
     return [n.value for n in nodes_of(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
-def _unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
+def unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
     """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one."""
     if not isinstance(node, ast.Name):
         return []
@@ -377,7 +380,7 @@ def _assignments(context: Context, scope: ast.AST) -> dict[str, list[ast.expr]]:
     return found
 
 
-def _reaching(context: Context, node: ast.Name) -> list[ast.expr]:
+def reaching(context: Context, node: ast.Name) -> list[ast.expr]:
     """What may have been assigned to a name last: by the statement before that always runs, and by those behind it."""
     made = _assigned(context, node, None)
     around = {id(place) for place in context.source.ancestors(node)}

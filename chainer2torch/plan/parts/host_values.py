@@ -215,7 +215,19 @@ def wrap(context: Context, decisions: Decisions, node: ast.expr, template: str, 
     """Puts an expression into a template, unless an earlier run has done it."""
     if isinstance(node, ast.Starred) or _is_wrapped(node, template):
         return False
+    if template.startswith("value.cpu().numpy()") and context.ask(_keeps_graphs_of_gradients, context.source.tree):
+        template = template.replace("value.", "value.detach().", 1)
     return decisions.wrap(node, template, {k: context.operand(v) for k, v in operands.items()})
+
+
+def _keeps_graphs_of_gradients(context: Context, tree: ast.Module) -> bool:
+    """Whether gradients of the file may have a graph of their own: ``y.backward(enable_double_backprop=True)``."""
+    return any(
+        keyword.arg == "enable_double_backprop"
+        for call in context.source.of(ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+        for keyword in call.keywords
+    )
 
 
 def _is_wrapped(node: ast.expr, template: str) -> bool:

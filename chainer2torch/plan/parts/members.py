@@ -29,6 +29,7 @@ from chainer2torch.rules.table import Row
 _OF_LINKS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
 _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
+_ARRAYS = frozenset({"chainer.Variable.array", "chainer.Variable.data"})
 
 
 def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
@@ -179,6 +180,11 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         return
     statement = context.source.parents.get(node)
     if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+        if context.choices.style == "native" and row.name in _ARRAYS and isinstance(statement, ast.Tuple):
+            # `p.array, old = old, p.array`
+            decisions.replace(node, "self.data", {"self": context.operand(node.value)})
+            decisions.mark(node, row, row.name, row.state)
+            return
         decisions.mark(node, row, row.name, "manual", "assigned in a way that cannot be rewritten")
         return
     decisions.edit(

@@ -21,6 +21,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
+from chainer2torch.plan.parts.buffers import into_buffer
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
 from chainer2torch.plan.questions.augmented_assignments import (
     HELPERS,
@@ -271,6 +272,7 @@ def _is_simple(target: ast.expr) -> bool:
 
 def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
     """``x.data[...] = array``: a tensor takes no NumPy array, and an array no tensor that lies on a GPU."""
+    into_buffer(context, decisions, node)
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             kind = context.analysis.kind(target.value)

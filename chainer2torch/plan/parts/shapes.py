@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, HostArray, Inst, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, Func, HostArray, Inst, Lst, Scalar, Tensor, Tup, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
@@ -56,7 +56,7 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
         if unknown or all(isinstance(k, Inst) and context.analysis.is_link(k) for k in owners):
             return True
     kinds = options(context.analysis.kind(node.value))
-    others = (Dct, HostArray, Lst, Tup)  # lists and the like have none
+    others = (Const, Dct, HostArray, Lst, Scalar, Tup)  # lists, numbers and the like have none
     return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, *others)) for k in kinds)
 
 

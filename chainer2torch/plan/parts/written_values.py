@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Const,
     Dct,
+    HostArray,
     Kind,
     Lst,
     Ref,
@@ -22,6 +23,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_arrays import reaching, unpacked
 from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 
@@ -72,7 +74,7 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
     )
     if of_array or is_torch_dtype(context.analysis.kind(node)):
         wrap(context, decisions, node, "compat.numpy_dtype(value)")
-    elif is_shape(context, node):
+    elif is_shape(context, node) or _is_shape_of_unknown(context, node):
         wrap(context, decisions, node, "tuple(value)")
     else:
         for value in _put_into(context, node):
@@ -82,8 +84,17 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             isinstance(value, ast.Tuple) and any(is_shape(context, item) for item in value.elts)
             for value in returned_here(context, node)
         )
-        if of_shapes or isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind):
+        several = isinstance(kind, Union) and not all(isinstance(one, Tensor) for one in kind.ordered)
+        if (
+            of_shapes
+            or several
+            and _is_written_anew(kind)
+            or _holds_arrays_inside(kind)
+            or _is_out_of_table(context, node)
+        ):
             wrap(context, decisions, node, "compat.shown(value)")
+        elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
+            wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
             alone = all(isinstance(one, Tensor) and one.rank == 0 for one in options(kind))
             whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
@@ -91,6 +102,80 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             wrap(context, decisions, node, template)
         else:
             to_host_if_array(context, decisions, node)
+
+
+def _may_be_none(context: Context, node: ast.expr) -> bool:
+    """Whether what is written is None for some way through the program, which kinds do not say.
+
+    A name of which the function asks whether it is None, and then sets it, is taken for the value.
+    """
+    if not isinstance(node, ast.Name):
+        return _is_none_at_times(context, node)
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    for choice in nodes_of(function):
+        if isinstance(choice, ast.If) and f"{node.id} is None" in ast.unparse(choice.test):
+            return False
+    parts = [value for value, _ in unpacked(context, node, None)]
+    return any(_is_none_at_times(context, value) for value in (*reaching(context, node), *parts))
+
+
+def _is_none_at_times(context: Context, value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):
+        return any(_is_none_at_times(context, side) for side in (value.body, value.orelse))
+    if isinstance(value, ast.Call):
+        return any(isinstance(one, ast.Constant) and one.value is None for one in returned_here(context, value))
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _holds_arrays_inside(kind: Kind) -> bool:
+    return isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind)
+
+
+def _is_shape_of_unknown(context: Context, node: ast.expr) -> bool:
+    """``getattr(net, name).shape``: a tuple of whatever has one; of a tensor only where it is written as one."""
+    whole = node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else node
+    return (
+        isinstance(whole, ast.Attribute)
+        and whole.attr == "shape"
+        and context.imports_chainer
+        and not context.migrated
+        and context.analysis.kind(whole.value) == UNKNOWN
+    )
+
+
+def _is_out_of_table(context: Context, node: ast.expr) -> bool:
+    """Whether a value of unknown kind is one of a dictionary in which arrays stand beside other things."""
+    if context.analysis.kind(node) != UNKNOWN:
+        return False
+    if isinstance(node, ast.Subscript):
+        table = context.analysis.kind(node.value)
+        return isinstance(table, Dct) and holds_arrays(table)
+    if not isinstance(node, ast.Name):
+        return False
+    for loop in context.source.ancestors(node):
+        generators = getattr(loop, "generators", [loop] if isinstance(loop, ast.For) else [])
+        for one in generators:
+            names = [name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)]
+            if names[-1:] == [node.id]:  # behind the key
+                return any(_is_table(context, call) for call in ast.walk(one.iter))
+    return False
+
+
+def _is_table(context: Context, call: ast.AST) -> bool:
+    """Whether a call gives the values of a dictionary that holds arrays."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    table = context.analysis.kind(call.func.value)
+    return call.func.attr in ("items", "values") and isinstance(table, Dct) and holds_arrays(table)
+
+
+def _is_written_anew(kind: Kind) -> bool:
+    """Whether one of several things that a value may be is an array or holds some, and another is none of NumPy's."""
+    plain = all(
+        isinstance(one, HostArray) or isinstance(one, Tensor) and one.array or scalar_type(one) is not None
+        for one in options(kind)
+    )
+    return holds_arrays(kind) and not plain  # else `compat.to_host` does
 
 
 def _are_arrays(kind: Kind) -> bool:

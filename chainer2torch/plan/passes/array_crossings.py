@@ -22,7 +22,7 @@ from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
-from chainer2torch.plan.parts.beside_arrays import beside_expression
+from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
     arguments_as_tensors,
@@ -300,7 +300,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
-            _beside_unknown(context, decisions, side, kind, other)
+            beside_unknown(context, decisions, side, kind, other)
             continue
         if kind == UNKNOWN and comes_from_host(context, side):
             named = isinstance(at, (ast.Name, ast.Attribute))
@@ -343,14 +343,6 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 other = right if side is node.left else left
                 dtype = other.dtype if isinstance(other, Tensor) and other.dtype in _WHOLE - {"bool"} else None
                 wrap(context, decisions, side, f"value.to(torch.{dtype})" if dtype else "value.long()")
-
-
-def _beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
-    """An array of NumPy's or CuPy's in a link, beside what nobody knows: beside CuPy's that is none of NumPy's."""
-    cls = context.enclosing_class(side)
-    if UNKNOWN in options(other) and is_moved_to_device(kind) and cls is not None:
-        if context.analysis.derives(cls, "chainer.Link"):
-            wrap(context, decisions, side, tensor_of(context, side))
 
 
 def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, right: ast.expr, b: Kind) -> None:

@@ -47,11 +47,17 @@ def _initialize_layers(context: Context, decisions: Decisions, initialized: set[
 
 
 def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initialized: set[ast.AST]) -> None:
-    """``super().__init__(l1=L.Linear(...))`` of version 1 becomes assignments."""
-    init = cls.methods.get("__init__")
-    if init is None or not context.analysis.derives(cls, "chainer.Link"):
-        return
-    for node in nodes_of(init.node):
+    """``super().__init__(l1=L.Linear(...))`` of version 1 becomes assignments, also in a method of another name."""
+    if context.analysis.derives(cls, "chainer.Link"):
+        for method in cls.methods.values():
+            if isinstance(method.node, ast.FunctionDef) and method.node.args.args:
+                _constructed_in(context, decisions, cls, method.node, initialized)
+
+
+def _constructed_in(
+    context: Context, decisions: Decisions, cls: ClassInfo, method: ast.FunctionDef, initialized: set[ast.AST]
+) -> None:
+    for node in nodes_of(method):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
         base = next_constructor(context, called_from(context, cls, node.func.value))
@@ -82,7 +88,7 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
                 "C2T201",
             )
             continue
-        self_name = init.node.args.args[0].arg
+        self_name = method.args.args[0].arg
         operands = {f"_{i}": Operand(context.source.span(k.value)) for i, k in enumerate(node.keywords)}
         if explicit:
             lines = [f"torch.nn.Module.__init__({self_name})"]

@@ -17,7 +17,6 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import GuardImport, ReplaceImport
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
-from chainer2torch.plan.questions.at_import import used_at_import
 from chainer2torch.rules.table import Row
 
 _GUARDS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
@@ -88,8 +87,6 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
         names = [(alias.asname or alias.name.split(".")[0], _bound_to(statement, alias)) for alias in statement.names]
         # `import scipy.misc` binds scipy, of which there is more
         standing = tuple((name, what) for name, what in names if "." in what or _dropped(context, f"{what}.*"))
-        if context.choices.style == "native":  # a line of a function that needs one is marked, and a NameError loud
-            standing = tuple((name, what) for name, what in standing if used_at_import(context, name))
         decisions.edit(statement, GuardImport(context.source.start(statement), standing))
     if gone:
         decisions.edit(statement, ReplaceImport(context.source.start(statement), frozenset(gone), tuple(gone.values())))

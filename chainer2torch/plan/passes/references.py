@@ -34,6 +34,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[[Context, Decisions, Any], None]] = {
 def run(context: Context) -> Decisions:
     """Visits every expression of the file."""
     decisions = Decisions(context)
+    aliases = frozenset(context.module_aliases.values())  # a second import
     for node in context.source.nodes:
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
             visit = _OPERATIONS.get(type(node))
@@ -43,7 +44,7 @@ def run(context: Context) -> Decisions:
         kind = context.kind(node)
         reference = context.reference(node, kind) if isinstance(kind, Ref) else None
         if reference is not None:
-            if decisions.state(node) is None:
+            if decisions.state(node) is None and context.source.parents.get(node) not in aliases:
                 with decisions.provided(free=((Part.SITE, node),)):
                     _reference(context, decisions, node, reference)
             continue

@@ -23,11 +23,3 @@ def runs_at_import(context: Context, node: ast.AST, imported: bool) -> bool:
         defines = defines or isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         node = outer
     return imported or defines
-
-
-def used_at_import(context: Context, name: str) -> bool:
-    """Whether the bare name is read at the top of the file, in the body of a class or in a default."""
-    return any(
-        node.id == name and isinstance(node.ctx, ast.Load) and runs_at_import(context, node, True)
-        for node in context.source.of(ast.Name)
-    )

@@ -71,8 +71,7 @@ def batches(given: Sequence[ModelEntry], open_: Sequence[Open], left: Sequence[L
             by_file.setdefault(what.target.partition(":")[0], Batch()).left.append(what)
     # Small files of one folder share the start of the workers.
     batch, folder = Batch(), ""
-    for file in sorted(by_file):
-        own = by_file[file]
+    for file, own in ((name, piece) for name in sorted(by_file) for piece in _pieces(by_file[name])):
         inside = file.replace(".", "/").rpartition("/")[0]
         if len(batch) and (inside != folder or len(batch) + len(own) > _MOST):
             yield batch
@@ -82,6 +81,19 @@ def batches(given: Sequence[ModelEntry], open_: Sequence[Open], left: Sequence[L
         batch.left += own.left
     if len(batch):
         yield batch
+
+
+def _pieces(batch: Batch) -> Iterator[Batch]:
+    """The classes of a file; those of a very long one in several batches, so that something is there before all are
+    searched.
+    """
+    if len(batch) <= 2 * _MOST:
+        yield batch
+        return
+    for first in range(0, len(batch.open), _MOST):
+        yield Batch(open=batch.open[first : first + _MOST])
+    for first in range(0, len(batch.left), _MOST):
+        yield Batch(left=batch.left[first : first + _MOST])
 
 
 def run_batches(

@@ -76,7 +76,7 @@ class ModelEntry:
         """The call that makes the model: ``MLP(8, n_out=10)``; with the method that is called then."""
         made = f"{self.target.partition(':')[2]}({self.arguments()})"
         called = f"{made}.{self.method}" if self.method else made
-        return f"{called} after {self.before}" if self.before else called
+        return f"{called} after {self.before.removeprefix('@')}" if self.before else called
 
     def text(self, port: str = "") -> str:
         """The snippet that makes the model and calls it; ``port`` is the target of that for PyTorch."""

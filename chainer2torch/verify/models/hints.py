@@ -85,6 +85,7 @@ class Hints:
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": self._first_sort(cls),
             "setters": _setters(owners),
+            "given": sorted({k.arg for call in self._calls.that_make(cls) for k in call.keywords if k.arg}),
             "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
@@ -217,18 +218,37 @@ class Hints:
 
 def _setters(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
     """For each attribute that methods other than the constructor set: those methods, with the parameters that they
-    need. Methods that reset are first.
+    need. Methods that reset are first; one that makes links has an ``@`` before its name.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for owner in owners:
         methods = sorted(owner.methods.items(), key=lambda pair: not _RESETS.match(pair[0]))
         for name, method in methods:
             needed = [parameter for parameter, default in parameters(method) if default is None]
-            for node in ast.walk(method.node) if not name.startswith("__") else ():
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                    if isinstance(node.value, ast.Name) and node.value.id == "self":
-                        found.setdefault(node.attr, {}).setdefault(name, needed)
+            if name.startswith("__") or not method.node.args.args:
+                continue
+            made = list(_made_in(method.node))
+            for attribute in (*made, *_set_in(method.node, method.node.args.args[0].arg)):
+                found.setdefault(attribute, {}).setdefault("@" * bool(made) + name, needed)
     return found
+
+
+def _set_in(function: ast.AST, own: str) -> Iterator[str]:
+    """The attributes that a method sets."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id == own:
+                yield node.attr
+
+
+def _made_in(function: ast.AST) -> Iterator[str]:
+    """The links that a method makes, as a constructor does: it is called once."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "__init__":
+                yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+            elif node.func.attr == "add_link" and node.args and isinstance(node.args[0], ast.Constant):
+                yield str(node.args[0].value)
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

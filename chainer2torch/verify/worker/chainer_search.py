@@ -7,7 +7,6 @@ lines of the project that it ran. Written for Python 3.6 and Chainer 3 and newer
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import collections
-import inspect
 import itertools
 import json
 import os
@@ -21,6 +20,7 @@ from . import (
     missing,
     model_text,
     search_areas,
+    search_arrays,
     search_methods,
     search_parts,
     search_room,
@@ -71,7 +71,8 @@ class Search(object):
         self.seen, self.errors = set(), set()
         self.lacking = 0
         self.positional, self.optional = [], set()
-        self.takes_any = False
+        self.takes_any = self.takes_arrays = False
+        self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
         self.best = None
@@ -86,12 +87,14 @@ class Search(object):
             with search_room.quiet():
                 cls = missing.importing(lambda: self._class())
             constructor = self._parameters(cls.__init__)
-            self.without = search_methods.without(cls.__init__)
+            self.without, self.never_none = search_methods.without(cls.__init__)
             self.takes_any = search_methods.takes_any(cls.__init__)
+            if search_methods.is_chainers(cls.__init__):  # a port takes what the project gives
+                self.takes_any = frozenset(self.hints["given"])
             self.positional = [name for name in constructor if name != "*" and name not in self.hints["by_keyword"]]
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
-        methods = list(self._methods(cls))
+        methods = list(search_methods.methods(cls, self.hints["methods"], self._parameters))
         small = None
         if not methods:
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
@@ -118,13 +121,12 @@ class Search(object):
         return getattr(module, self.target.partition(":")[2])
 
     def _record(self, found):
-        names = ["x{}".format(i) for i in range(len(found.inputs))]
         return {
             "status": "ok",
             "arguments": self._arguments(found),
             "method": found.method,
             "before": found.before,
-            "inputs": dict(zip(names, found.inputs.values())),
+            "inputs": {"x{}".format(i): spec for i, spec in enumerate(found.inputs.values())},
             "tried": self.tried,
             "size": self.size,
             "seconds": self.lasted,
@@ -137,21 +139,6 @@ class Search(object):
         needed, optional = search_methods.parameters(function)
         self.optional |= optional
         return needed
-
-    def _methods(self, cls):
-        """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
-        call = inspect.getattr_static(cls, "__call__", None)
-        if call is None or getattr(call, "__module__", "") == "chainer.link":
-            call = getattr(cls, "forward", None)
-        if call is not None:
-            yield "", self._parameters(call)
-        for name in self.hints["methods"]:
-            method = getattr(cls, name, None)
-            if search_methods.is_none(name) or not inspect.isfunction(method):
-                continue
-            parameters = self._parameters(method)
-            if method is not call and parameters or name.startswith(("sample", "generate", "make", "get")):
-                yield name, parameters
 
     def _of_method(self, cls, constructor, method, end):
         name, parameters = method
@@ -185,16 +172,16 @@ class Search(object):
         names = [name for name in constructor if name != "*"]
         makers = []
         for recipe in self.hints["recipes"] + [{}]:
-            values = collections.OrderedDict((name, recipe.get(name) or self._values(name)[0]) for name in names)
+            values = collections.OrderedDict((name, recipe.get(name) or self.values(name)[0]) for name in names)
             values.update((name, value) for name, value in recipe.items() if name not in values)
             makers.append(values)
         for values in search_parts.SEVERAL if "*" in constructor else ():
-            given = [self._values(name)[0] for name in names] + list(values)
+            given = [self.values(name)[0] for name in names] + list(values)
             makers.append(collections.OrderedDict((str(i), value) for i, value in enumerate(given)))
         seen = []
         return [values for values in makers if values not in seen and not seen.append(values)]
 
-    def _values(self, name):
+    def values(self, name):
         """What an argument may be, with the models of the project for one of a model's name."""
         plain = name.lower().replace("_", "")
         fit = [self.made[cls] for cls in self.hints.get("fitting", {}).get(name, ()) if cls in self.made]
@@ -223,6 +210,7 @@ class Search(object):
                     break
                 if attempt.arguments in unbuilt:  # whatever its inputs are
                     continue
+                attempt = self._as_arrays(attempt)
                 tried = self._evaluate(attempt)
                 if tried is True and (self.size <= _LARGE or heavy):
                     return attempt
@@ -250,14 +238,36 @@ class Search(object):
                 if not is_repair and self.tried - begun > _TURN and ranked:
                     ranked.append(parent._replace(number=self.tried, rounds=parent.rounds + 1))
                     break
+                other = self._as_arrays(other)
                 tried = self._evaluate(other, parent if is_repair else None)
                 if tried is True:
                     return other
                 if tried:
                     ranked.append(tried)
+                    if tried.score[0] > parent.score[0] and search_arrays.only_arrays(
+                        other.inputs, parent.attempt.inputs
+                    ):
+                        found = self._all_as_arrays(ranked)
+                        if found:
+                            return found
                     if tried.score > parent.score:
                         ranked.append(parent._replace(number=self.tried))  # its other changes come later
                         break
+        return None
+
+    def _as_arrays(self, attempt):
+        return attempt._replace(inputs=search_arrays.all_plain(attempt.inputs)) if self.takes_arrays else attempt
+
+    def _all_as_arrays(self, ranked):
+        """What comes farther with arrays than with Variables takes arrays: what was tried is tried with them."""
+        self.takes_arrays = True
+        for old in list(ranked):
+            attempt = self._as_arrays(old.attempt)
+            tried = self._evaluate(attempt)
+            if tried is True:
+                return attempt
+            if tried:
+                ranked.append(tried)
         return None
 
     def _rank(self, tried):
@@ -305,8 +315,9 @@ class Search(object):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        more = self._instead_of_none(attempt, tried.error), self._part_that_is_lacking(attempt, tried.error)
-        repairs = itertools.chain(repairs, *more)
+        repairs = itertools.chain(repairs, search_parts.instead_of_none(self, attempt, tried.error))
+        if self.takes_any:
+            repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
         sides = ()
         if tried.phase != "build":
             sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
@@ -328,30 +339,12 @@ class Search(object):
                 yield attempt._replace(inputs=changed), False
         optional = [name for name in self.hints["values"] if name not in attempt.arguments]
         for name in list(attempt.arguments) + optional:
-            for value in self._values(name)[:8] if name not in optional else self.hints["values"][name]:
+            for value in self.values(name)[:8] if name not in optional else self.hints["values"][name]:
+                if value == "None" and name in self.never_none and name not in self.optional:
+                    continue  # what Chainer makes of it, nobody has meant
                 changed = attempt.arguments.copy()
                 changed[name] = value
                 yield attempt._replace(arguments=changed), False
-
-    def _instead_of_none(self, attempt, error):
-        """Values for what is None by default, where something could not do with that: each, and all together."""
-        names = [name for name in self.without if name not in attempt.arguments] if "None" in str(error) else []
-        for number in range(2):
-            found = [(name, (self._values(name) * 2)[number]) for name in names if name not in self.optional]
-            for some in [found] + [[pair] for pair in found if len(found) > 1]:
-                arguments = attempt.arguments.copy()
-                arguments.update(some)
-                if some:
-                    yield attempt.inputs, arguments
-
-    def _part_that_is_lacking(self, attempt, error):
-        """A part that a class asks itself for, for a constructor that takes parts of any name."""
-        lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error)) if self.takes_any else None
-        if lacks and lacks.group(1) == self.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
-            for value in search_parts.parts_for(lacks.group(2), list(self.made.values())[:2]):
-                arguments = attempt.arguments.copy()
-                arguments[lacks.group(2)] = value
-                yield attempt.inputs, arguments
 
     # -- one attempt -------------------------------------------------------------------------------------------------
 
@@ -370,7 +363,7 @@ class Search(object):
             self._arguments(attempt),
             "." + attempt.method if attempt.method else "",
             ", ".join(attempt_values.shown(spec) for spec in attempt.inputs.values()) or "nothing",
-            " after " + attempt.before if attempt.before else "",
+            " after " + attempt.before.lstrip("@") if attempt.before else "",
         )
 
     def _attempt(self, attempt):
@@ -389,6 +382,8 @@ class Search(object):
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise NothingToCompare("output: holds no array that can be compared")
+            if search_arrays.are_wider(arrays.values(), attempt.inputs):
+                raise TypeError(search_arrays.WIDER)
             self.size = attempt_values.size_of(namespace["model"])
             self.result = result
             self.learns = not self.size or attempt_values.reaches_parameters(result, namespace["model"])

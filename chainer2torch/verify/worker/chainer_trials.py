@@ -7,6 +7,7 @@ right and tried again. Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import gc
+import itertools
 import os
 import re
 import time
@@ -24,6 +25,7 @@ from . import (
     model_text,
     roots,
     search_areas,
+    search_arrays,
     search_room,
     wire,
 )
@@ -31,7 +33,7 @@ from . import (
 # Runs of one attempt, each with one number of channels put right.
 _REPAIRS = 8
 # Results of other models that a model is given.
-_OUTPUTS = 6
+_OUTPUTS = 8
 _LARGEST = 1 << 13
 # A model that ran for so many seconds is tried with smaller images, too: it runs some thirty times, on each side.
 _LONG = 0.3
@@ -264,8 +266,11 @@ def _accepted(attempt, end, place):
         seen.append(inputs)
         try:
             namespace, result = place.run(attempt["source"], inputs)
-            if not wire.flat_arrays("out", result, chainer_snippets.array_of):
+            arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
+            if not arrays:
                 raise TypeError("output: holds no array that can be compared")
+            if search_arrays.are_wider(arrays.values(), inputs):
+                raise TypeError(search_arrays.WIDER)
             return inputs, attempt_values.size_of(namespace["model"])
         except (Exception, SystemExit) as error:
             first = first or error
@@ -280,6 +285,9 @@ def _repaired(inputs, error):
     if not numbers or not re.match(r"\w+(\[0\])?\.shape\[1\] == ", str(getattr(error, "expect", ""))):
         return
     actual, wanted = int(numbers.group(1)), int(numbers.group(2))
+    if "W.shape[1]" in str(error.expect):  # a Linear behind maps says how large the image is
+        for other, _ in itertools.islice(search_areas.by_area(inputs, {}, actual, wanted), 2):
+            yield other
     for name in sorted(inputs):
         spec = inputs[name]
         if (

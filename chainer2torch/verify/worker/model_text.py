@@ -99,7 +99,7 @@ def maker(target, arguments):
 
 def text(target, arguments, method, inputs, torch=False, called="", before=""):
     """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model,
-    ``before`` the call of a method that goes before each call (``reset_state(4)``).
+    ``before`` the call of a method that goes before each call (``reset_state(4)``), or once (``@create(8)``).
     """
     given = ", ".join(inputs)
     head = "import importlib\n"
@@ -115,8 +115,8 @@ def text(target, arguments, method, inputs, torch=False, called="", before=""):
         called = "model{}({})".format("." + method if method else "", given)
     elif torch:
         head += "import torch\n"
-    first = "    model.{}\n".format(before) if before else ""
-    made = maker(target, arguments)
+    first = "    model.{}\n".format(before) if before and before[0] != "@" else ""
+    made = maker(target, arguments) + ("\nmodel.{}".format(before[1:]) if before.startswith("@") else "")
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
 
 

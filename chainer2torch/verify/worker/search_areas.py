@@ -14,13 +14,16 @@ _VERY_MANY_CHANNELS = 64
 _LARGEST_CUBE = 64
 _STRIDES = (8, 16, 4, 32, 2)
 _LEAST = 8
+_LEAST_GREY = 16  # rows of fewer numbers are a sequence
 _LARGEST_MAP = 65  # the side of what a Linear gets
 _LENGTHS = (16, 64, 256, 1024)
 
 
 def is_image(spec):
-    """An image, or a film of them."""
-    return isinstance(spec, dict) and len(spec["shape"]) in (4, 5) and spec["shape"][-2] == spec["shape"][-1]
+    """An image, also a grey one without channels, or a film of them."""
+    if not isinstance(spec, dict) or len(spec["shape"]) < 3 or spec["shape"][-2] != spec["shape"][-1]:
+        return False
+    return len(spec["shape"]) in (4, 5) or len(spec["shape"]) == 3 and spec["shape"][-1] >= _LEAST_GREY
 
 
 def other_sides(inputs, arguments, larger=False, named=None):
@@ -49,10 +52,19 @@ def repaired(inputs, arguments, text, error):
     """Larger images where nothing is left of them, smaller ones where an attempt ran too long."""
     if "should be positive" in text:
         yield from other_sides(inputs, arguments, larger=True)
+        yield from _grey(inputs, arguments)
     if "should be positive" in text or isinstance(error, AssertionError):  # one of the program's own, of a length
         yield from _longer(inputs, arguments)
     if "it ran for more than" in text or isinstance(error, MemoryError):
         yield from _quicker(inputs, arguments)
+
+
+def _grey(inputs, arguments):
+    """Images without channels in the place of rows of numbers."""
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and len(spec["shape"]) == 3 and spec["dtype"] == "float32" and not is_image(spec):
+            for side in (32, 64):
+                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [side, side])}), arguments
 
 
 def _longer(inputs, arguments):

@@ -55,10 +55,36 @@ def takes_any(function):
     return any(parameter.kind == parameter.VAR_KEYWORD for parameter in found)
 
 
+def is_chainers(function):
+    """Whether a constructor is that of Chainer's own class."""
+    return getattr(function, "__module__", "").partition(".")[0] == "chainer"
+
+
 def without(function):
-    """The parameters that are None by default."""
+    """The parameters that are None by default, and those that are something else."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return []
-    return [parameter.name for parameter in found if parameter.default is None]
+        return [], []
+    some = [
+        parameter.name
+        for parameter in found
+        if parameter.default is not None and parameter.default is not parameter.empty
+    ]
+    return [parameter.name for parameter in found if parameter.default is None], some
+
+
+def methods(cls, names, parameters_of):
+    """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
+    call = inspect.getattr_static(cls, "__call__", None)
+    if call is None or getattr(call, "__module__", "") == "chainer.link":
+        call = getattr(cls, "forward", None)
+    if call is not None:
+        yield "", parameters_of(call)
+    for name in names:
+        method = getattr(cls, name, None)
+        if is_none(name) or not inspect.isfunction(method):
+            continue
+        needed = parameters_of(method)
+        if method is not call and needed or name.startswith(("sample", "generate", "make", "get")):
+            yield name, needed

@@ -1,4 +1,4 @@
-"""Parts that the search gives a constructor which takes any.
+"""Arguments of a constructor that nobody has to give: parts of any name, what is None by default.
 
 Written for Python 3.6.
 """
@@ -19,3 +19,27 @@ def parts_for(name, links):
     if _NORMS.search(name.lower()):
         return ["L.BatchNormalization(8)", search_values.LINK]
     return links + [search_values.LINK]
+
+
+def instead_of_none(search, attempt, error):
+    """Values for what is None by default, where something could not do with that: each, and all together."""
+    names = [name for name in search.without if name not in attempt.arguments] if "None" in str(error) else []
+    for number in range(2):
+        found = [(name, (search.values(name) * 2)[number]) for name in names if name not in search.optional]
+        for some in [found] + [[pair] for pair in found if len(found) > 1]:
+            arguments = attempt.arguments.copy()
+            arguments.update(some)
+            if some:
+                yield attempt.inputs, arguments
+
+
+def that_is_lacking(search, attempt, error):
+    """A part that a class asks itself for, for a constructor that takes parts of any name."""
+    lacks = re.match(r"'(\w+)' object has no attribute '(\w+)'", str(error))
+    if lacks and search.takes_any is not True and lacks.group(2) not in search.takes_any:
+        return
+    if lacks and lacks.group(1) == search.target.partition(":")[2] and lacks.group(2) not in attempt.arguments:
+        for value in parts_for(lacks.group(2), list(search.made.values())[:2]):
+            arguments = attempt.arguments.copy()
+            arguments[lacks.group(2)] = value
+            yield attempt.inputs, arguments

@@ -44,6 +44,23 @@ def of_rank(shape, rank):
         yield shape[:1] + shape[2:]
 
 
+def flattened(inputs, arguments, a, b):
+    """Inputs whose axes behind the first are ``b`` values together where they were ``a``: with another last axis, as
+    vectors, and as squares.
+    """
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and len(spec["shape"]) > 2:
+            size = 1
+            for n in spec["shape"][1:]:
+                size *= n
+            rest = size // (spec["shape"][-1] or 1)
+            if size == a and rest and b % rest == 0 and 0 < b // rest < _LONGEST:
+                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-1] + [b // rest])}), arguments
+            batch = spec["shape"][:1]
+            for shape in [batch + [b]] + list(of_rank(batch + [b], 3)) if size == a else ():
+                yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+
+
 def wanted(error):
     """Pairs of numbers, one that an axis has and one that it should have, where an error names the axis alone."""
     expect = re.search(r"\.?shape\[-?\d+\] == (\d+)\b", str(getattr(error, "expect", "")))

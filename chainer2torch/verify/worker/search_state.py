@@ -8,6 +8,8 @@ Written for Python 3.6.
 import itertools
 import re
 
+from . import search_values
+
 _MOST = 6
 _NUMBERS = re.compile(r"batch|size|num|len|^n(_|$)|^bs$|^b$")
 _RESETS = re.compile(r"_?(re)?set|init|clear|start|begin|prepare")
@@ -17,7 +19,7 @@ def calls_before(attempt, error, setters):
     """Calls of methods that may go before that of the model, as texts: ``reset_state(4)``.
 
     ``setters`` are the methods by the attributes that they set, each with the parameters that it needs. A parameter is
-    the number of examples, or the input itself.
+    the number of examples, or the input itself; of a method that makes links (``@create``) what a constructor's is.
     """
     text = str(error)
     lacks = re.search(r"object has no attribute '(\w+)'", text)
@@ -25,11 +27,14 @@ def calls_before(attempt, error, setters):
     if not methods and "None" in text:
         for some in setters.values():
             methods.update((name, needed) for name, needed in some.items() if _RESETS.match(name))
-    methods.pop(attempt.method, None)
+    methods = {name: needed for name, needed in methods.items() if name.lstrip("@") != attempt.method}
     if attempt.before:  # it has one, which was not the right one
         return
     for name, needed in itertools.islice(methods.items(), _MOST):
-        values = [_values(parameter, attempt.inputs) for parameter in needed]
+        if name.startswith("@"):
+            values = [search_values.arguments_for(parameter)[:2] for parameter in needed]
+        else:
+            values = [_values(parameter, attempt.inputs) for parameter in needed]
         for chosen in itertools.islice(itertools.product(*values), _MOST):
             yield "{}({})".format(name, ", ".join(chosen))
 

@@ -9,7 +9,7 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
-from . import search_areas, search_shapes
+from . import search_areas, search_arrays, search_shapes
 
 BATCH = 4
 _LARGEST = 1 << 15
@@ -123,6 +123,7 @@ _ARGUMENTS = (
     (r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$", ["None", "False"]),
     (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
+    (r"^gpu(_?id)?$", ["-1"]),
     (r"vocab|n_words|n_tokens", ["20"]),
     (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
     (r"class|label|n_pos$|n_joints|n_out(put)?s?$", ["10"]),
@@ -204,8 +205,8 @@ def repairs(inputs, arguments, error, options=None):
     yield from _others(inputs, arguments, text, options)
     if "Variable" in text or isinstance(error, (TypeError, AttributeError, ValueError)):
         for name, spec in inputs.items():
-            if _has_floats(spec) and not _is_plain(spec):
-                yield dict(inputs, **{name: _plain(spec)}), arguments
+            if search_arrays.has_floats(spec) and not search_arrays.is_plain(spec):
+                yield dict(inputs, **{name: search_arrays.plain(spec)}), arguments
 
 
 def _lacking(inputs, arguments, text, options):
@@ -290,24 +291,6 @@ def _kinds(spec):
     return {spec["dtype"][0]} if is_array(spec) else set()
 
 
-def _has_floats(spec):
-    if isinstance(spec, list):
-        return any(_has_floats(item) for item in spec)
-    return is_array(spec) and spec["dtype"][0] == "f"
-
-
-def _is_plain(spec):
-    if isinstance(spec, list):
-        return any(_is_plain(item) for item in spec)
-    return is_array(spec) and bool(spec.get("plain"))
-
-
-def _plain(spec):
-    if isinstance(spec, list):
-        return [_plain(item) for item in spec]
-    return dict(spec, plain=True) if is_array(spec) else spec
-
-
 def _replaced(spec, a, b):
     """An input with every axis of ``a`` as ``b``, the first one apart."""
     if isinstance(spec, list):
@@ -346,6 +329,7 @@ def _numbers(inputs, arguments, a, b):
                 yield inputs, dict(arguments, **{name: re.sub(r"\b{}\b".format(old), str(new), value)})
             if re.search(r"\b{}\b".format(a), value) and together != inputs:
                 yield together, dict(arguments, **{name: re.sub(r"\b{}\b".format(a), str(b), value)})
+    yield from search_shapes.flattened(inputs, arguments, a, b)
     # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) == 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:

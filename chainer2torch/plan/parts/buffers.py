@@ -1,0 +1,141 @@
+"""Persistent arrays of links: buffers, which hold tensors alone."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options
+from chainer2torch.analysis.models.array_kinds import is_buffer
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Remove, ReplaceStatement
+from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.rules.table import Row
+
+
+def register_persistent(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``self.u = array`` and ``self.register_persistent('u')``: ``self.register_buffer('u', tensor)``."""
+    call = context.source.parents.get(node)
+    statement = context.source.parents.get(call) if isinstance(call, ast.Call) and call.func is node else None
+    assigned = _assigned(context, statement)
+    if assigned is None:
+        _as_the_row_says(context, decisions, node, row)
+        return
+    target = assigned.targets[0]
+    assert isinstance(target, ast.Attribute) and isinstance(statement, ast.Expr)
+    operands = {"self": context.operand(target.value), "value": context.operand(assigned.value)}
+    code = f"self.register_buffer('{target.attr}', {_tensor(context, assigned.value)})"
+    decisions.edit(assigned, ReplaceStatement(context.source.start(assigned), code, operands))
+    decisions.edit(statement, Remove(context.source.start(statement)))
+    decisions.mark(node, row, row.name, row.state)
+
+
+def add_persistent(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``self.add_persistent('u', array)``: ``self.register_buffer('u', tensor)``."""
+    call = context.source.parents.get(node)
+    if (
+        isinstance(call, ast.Call)
+        and isinstance(node, ast.Attribute)
+        and isinstance(context.source.parents.get(call), ast.Expr)
+        and len(call.args) == 2
+        and not call.keywords
+        and context.choices.style == "native"
+        and _are_arrays(context.kind(call.args[1]))
+    ):
+        name, value = call.args
+        operands = {key: context.operand(one) for key, one in (("self", node.value), ("name", name), ("value", value))}
+        decisions.replace(call, f"self.register_buffer(name, {_tensor(context, value)})", operands)
+        decisions.mark(node, row, row.name, row.state)
+    else:
+        _as_the_row_says(context, decisions, node, row)
+
+
+def _as_the_row_says(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    call = context.source.parents.get(node)
+    assert isinstance(node, (ast.Name, ast.Attribute))
+    if isinstance(call, ast.Call) and call.func is node:
+        emit_call(context, decisions, call, row, node, receiver=getattr(node, "value", None))
+    else:
+        emit_value(context, decisions, node, row)
+
+
+def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> None:
+    """``self.u = array`` of a buffer: PyTorch takes no host array there."""
+    kinds = options(context.kind(node.value))
+    for target in node.targets:
+        if (
+            isinstance(target, ast.Attribute)
+            and any(isinstance(kind, HostArray) for kind in kinds)
+            and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
+            and (cls := _own_class(context, target)) is not None
+            and is_buffer(cls, target.attr)
+            and not _is_registered_next(context, node)
+        ):
+            decisions.wrap(node.value, tensor_of(context, node.value))
+
+
+def _own_class(context: Context, target: ast.Attribute) -> ClassInfo | None:
+    """The class of a method in which an attribute of ``self`` is set."""
+    method = context.source.enclosing(target, ast.FunctionDef)
+    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
+    named = isinstance(target.value, ast.Name) and [one.arg for one in first] == [target.value.id]
+    return context.enclosing_class(target) if named else None
+
+
+def _assigned(context: Context, statement: ast.AST | None) -> ast.Assign | None:
+    """The assignment in the same block that sets what a statement registers, with no use of it in between."""
+    name = _registered(statement)
+    if name is None or context.choices.style != "native":
+        return None
+    block = context.source.block(statement)  # type: ignore[arg-type]
+    for other in reversed(block[: block.index(statement)]):  # type: ignore[arg-type]
+        if isinstance(other, ast.Assign) and _sets(other, name):
+            return other if _are_arrays(context.kind(other.value)) and _once(context, other, name) else None
+        if any(isinstance(one, ast.Attribute) and one.attr == name for one in ast.walk(other)):
+            return None
+    return None
+
+
+def _is_registered_next(context: Context, node: ast.Assign) -> bool:
+    return any(_assigned(context, other) is node for other in context.source.block(node) if _registered(other))
+
+
+def _registered(statement: ast.AST | None) -> str | None:
+    """The name in ``self.register_persistent('name')``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+        return None
+    name = call.args[0]
+    if call.func.attr != "register_persistent" or call.keywords or not isinstance(call.func.value, ast.Name):
+        return None
+    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
+
+
+def _sets(statement: ast.Assign, name: str) -> bool:
+    target = statement.targets[0]
+    return (
+        len(statement.targets) == 1
+        and isinstance(target, ast.Attribute)
+        and target.attr == name
+        and isinstance(target.value, ast.Name)
+    )
+
+
+def _once(context: Context, statement: ast.Assign, name: str) -> bool:
+    """Whether the method that registers an attribute sets it in no other place: a buffer is registered once."""
+    method = context.source.enclosing(statement, ast.FunctionDef)
+    if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+        return False
+    stores = [n for n in ast.walk(method) if isinstance(n, ast.Attribute) and n.attr == name]
+    return sum(isinstance(n.ctx, ast.Store) for n in stores) == 1
+
+
+def _are_arrays(kind: Kind) -> bool:
+    return all(isinstance(one, HostArray) or isinstance(one, Tensor) and one.array for one in options(kind))
+
+
+def _tensor(context: Context, value: ast.expr) -> str:
+    return "value" if all(isinstance(k, Tensor) for k in options(context.kind(value))) else tensor_of(context, value)

@@ -1,0 +1,48 @@
+"""Inputs of a search that are arrays where others are Variables.
+
+An input is as in ``search_values``. Written for Python 3.6.
+"""
+
+# ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
+# mypy: ignore-errors
+import collections
+
+WIDER = "output: float64, of integers where numbers with a fraction may be meant"
+
+
+def has_floats(spec):
+    """Whether an input has an array of floats."""
+    if isinstance(spec, list):
+        return any(has_floats(item) for item in spec)
+    return isinstance(spec, dict) and spec["dtype"][0] == "f"
+
+
+def is_plain(spec):
+    """Whether an input has an array that stays one."""
+    if isinstance(spec, list):
+        return any(is_plain(item) for item in spec)
+    return isinstance(spec, dict) and bool(spec.get("plain"))
+
+
+def plain(spec):
+    """An input as arrays."""
+    if isinstance(spec, list):
+        return [plain(item) for item in spec]
+    return dict(spec, plain=True) if isinstance(spec, dict) else spec
+
+
+def all_plain(inputs):
+    """All inputs as arrays."""
+    return collections.OrderedDict((name, plain(spec)) for name, spec in inputs.items())
+
+
+def only_arrays(inputs, others):
+    """Whether inputs differ from others in that they are arrays alone."""
+    return inputs != others and all_plain(inputs) == all_plain(others)
+
+
+def are_wider(outputs, inputs):
+    """Whether outputs are float64, of several inputs that are all integers: an integer state times a weight is that."""
+    kinds = [spec["dtype"] for spec in inputs.values() if isinstance(spec, dict)]
+    integers = len(inputs) > 1 and kinds and not any(kind.startswith("float") for kind in kinds)
+    return bool(integers) and any(array.ndim and array.dtype == "float64" for array in outputs)
