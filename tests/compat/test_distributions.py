@@ -530,3 +530,18 @@ def test_distribution_cross_entropy() -> None:
         chainer.cross_entropy(c1, c2)
     expected = c1.entropy + chainer.kl_divergence(c1, c2)
     np.testing.assert_allclose(distribution_base.distribution_cross_entropy(t1, t2).detach().numpy(), expected.array)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "borders"),
+    [
+        ("Exponential", {"lam": 0.5}, [0.0, -1.0, 2.0]),
+        ("Uniform", {"low": -1.0, "high": 2.0}, [-1.0, 2.0, 2.5]),
+        ("Pareto", {"scale": 0.5, "alpha": 2.0}, [0.5, 0.25, 1.0]),
+    ],
+)
+def test_borders_of_supports(name: str, params: dict[str, float], borders: list[float]) -> None:
+    """A value on the border belongs to the support as it does in Chainer."""
+    x = np.array(borders, "f")
+    c, t, _, _ = pair(name, {key: np.full(3, value, "f") for key, value in params.items()})
+    np.testing.assert_allclose(t.log_prob(torch.tensor(x)).detach().numpy(), c.log_prob(x).array, rtol=1e-5)

@@ -466,3 +466,26 @@ def test_arrays_of_the_host_as_persistent_values(tmp_path):
         loaded = Scaler(mean, 0.0)
         loaded.load_state_dict(torch.load(tmp_path / "scaler.pt"))
         assert isinstance(loaded.mean, kind) and loaded.mean.tolist() == [2, 1, 0] and loaded.scale == 0.5
+
+
+class _Short(torch.nn.Linear):
+    def reset_parameters(self):
+        torch.nn.init.constant_(self.weight, 0.5)
+        torch.nn.init.zeros_(self.bias)
+
+
+class _Own(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    def reset_parameters(self):
+        torch.nn.init.constant_(self.weight, 0.5)
+
+
+def test_a_layer_on_one_of_torch_draws_its_values_again():
+    layer = _Short(3, 2)
+    torch.nn.init.ones_(layer.weight)
+    assert T.copy_link(layer, "init").weight.tolist() == [[0.5] * 3] * 2
+    with pytest.raises(ValueError, match="initializer of parameter weight"):
+        T.copy_link(_Own(), "init")

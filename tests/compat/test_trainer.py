@@ -496,6 +496,14 @@ def test_retained_files_and_autoload(tmp_path, api):
     assert starts[0] == 12
 
 
+@pytest.mark.parametrize("api", BOTH)
+def test_no_file_goes_where_none_is_to_be_retained(tmp_path, api):
+    made = set_up(api, tmp_path, epochs=1)
+    made.extend(api.extensions.snapshot(n_retains=0), trigger=(1, "iteration"))
+    made.run()
+    assert len(os.listdir(tmp_path)) == made.updater.iteration > 1
+
+
 def test_an_interrupted_snapshot_leaves_the_last_one(tmp_path):
     saved = []
 

@@ -71,6 +71,14 @@ def _words_of_file(path: Path) -> dict[str, frozenset[str]]:
     return found
 
 
+@functools.cache
+def _imported(path: Path) -> frozenset[str]:
+    """The last parts of all names that a test file imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return frozenset(alias.name.rpartition(".")[2] for node in imports for alias in node.names)
+
+
 def words(item: pytest.Item) -> frozenset[str]:
     """The words that a test says: in its own text, in what it uses of its file, and in its parameters."""
     top = item.nodeid.partition("::")[2].partition("::")[0].partition("[")[0]
@@ -78,7 +86,10 @@ def words(item: pytest.Item) -> frozenset[str]:
 
 
 def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]]) -> list[pytest.Item]:
-    """The tests for a mutant, those first that say the name of the helper and of its method."""
+    """The tests for a mutant, those first that say the name of the helper and of its method.
+
+    Where none does and none of its users is named, those of the files that import its module.
+    """
     users = _users().get(mutant.helper, {mutant.helper})
     method = mutant.name.rpartition(".")[2]
     ranks: list[tuple[int, int, pytest.Item]] = []
@@ -87,12 +98,22 @@ def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str
             ranks.append((0 if method in texts else 1, _cost(item), item))
         elif users & texts:
             ranks.append((2, _cost(item), item))
+    if not ranks:  # a test may put the name together: `getattr(positive_distributions, f"{name}Distribution")`
+        module = mutant.room.rpartition(".")[2]
+        ranks = [(_nearness(mutant, item), _cost(item), item) for item, _ in said if module in _imported(item.path)]
     every = [item for _, _, item in sorted(ranks, key=lambda rank: rank[:2])]  # stable: in the order of the files
     if len(every) <= MOST:
         return every
     # the first ones, and of the rest as many as may be, spread over all of them
     rest = every[MOST // 2 :]
     return every[: MOST // 2] + rest[:: max(1, len(rest) * 2 // MOST)][: MOST // 2]
+
+
+def _nearness(mutant: HelperMutant, item: pytest.Item) -> int:
+    """Tests first whose parameters or name say how the helper's name begins, or the name of its method."""
+    said = _WORD.findall(item.nodeid.replace("_", " "))
+    near = any(len(word) > 2 and mutant.helper.startswith(word) for word in said)
+    return 3 if near or mutant.name.rpartition(".")[2].strip("_") in said else 4
 
 
 def _cost(item: pytest.Item) -> int:

@@ -62,6 +62,13 @@ def test_what_is_never_emitted_is_equivalent():
     assert not any(same for what, same in found.items() if what.startswith("value"))
 
 
+def test_a_default_that_nothing_reads_is_no_mutant():
+    native = load_rules(style="native").rows
+    defaults = {m.parameter for m in row_mutants.mutants(native["xp.Random.randint"], True)} - {""}
+    assert not defaults  # guards ask only whether they are given
+    assert {m.parameter for m in row_mutants.mutants(native["xp.Module.append"], True)} == {"", "axis"}
+
+
 def test_an_option_that_no_example_gives_is_tried():
     row = RULES.rows["chainer.functions.elu"]
     silent = dataclasses.replace(row, examples=tuple(e for e in row.examples if "alpha" not in e.before)[:1])

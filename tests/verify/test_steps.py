@@ -1,5 +1,6 @@
 """What the harness itself does between calls, and calls of Chainer 1 on the side of the original."""
 
+import types
 import chainer
 import chainer.functions as F
 import chainer.links as L
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.verify.worker import torch_models
 from chainer2torch.verify.worker import first_version, kept_state
 
 
@@ -95,3 +97,13 @@ def test_modes_of_version_1(old):
     assert L.GRU is L.StatelessGRU
     old.is_meant = False
     assert L.GRU is not L.StatelessGRU
+
+
+def test_volatile_inputs_have_a_graph_on_both_sides():
+    said = []
+    helpers = types.SimpleNamespace(volatile_variable=lambda data, volatile: said.append(volatile))
+    for _ in range(2):
+        torch_models._not_volatile(helpers)
+    helpers.volatile_variable([1], True)
+    assert said == ["off"]
+    torch_models._not_volatile(types.SimpleNamespace())

@@ -145,7 +145,7 @@ def _of_defaults(row: Row) -> Iterator[RowMutant]:
     texts = [*row.templates, *(case.when for case in row.cases if case.when)]
     named = {node.id for text in texts for node in ast.walk(ast.parse(text.strip())) if isinstance(node, ast.Name)}
     for index, parameter in enumerate(row.signature.parameters):
-        if parameter.default is None or parameter.name not in named:
+        if parameter.default is None or parameter.name not in named or not _reads_default(row, parameter.name):
             continue
         other = _other_default(parameter.default)
         parameters = list(row.signature.parameters)
@@ -156,6 +156,30 @@ def _of_defaults(row: Row) -> Iterator[RowMutant]:
             f"default {parameter.name}={parameter.default} -> {other}",
             parameter.name,
         )
+
+
+def _reads_default(row: Row, name: str) -> bool:
+    """Whether anything of a row depends on the default of a parameter.
+
+    Nothing does where guards ask only whether it is given, and only templates of cases that ask for that say it.
+    """
+    guards = [ast.parse(case.when.strip(), mode="eval").body for case in row.cases if case.when]
+    asked = [node for guard in guards for node in ast.walk(guard) if isinstance(node, ast.Name) and node.id == name]
+    if len(asked) > sum(ast.unparse(node) == f"given({name})" for guard in guards for node in ast.walk(guard)):
+        return True
+    others = (row.fallback, row.set)
+    return any(name in _names(text) for text in others if text is not None) or any(
+        name in _names(case.torch) and not _asks_for(case.when, name) for case in row.cases
+    )
+
+
+def _asks_for(guard: str | None, name: str) -> bool:
+    """Whether a guard holds only where a parameter is given."""
+    if guard is None:
+        return False
+    tree = ast.parse(guard.strip(), mode="eval").body
+    parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    return any(ast.unparse(part) == f"given({name})" for part in parts)
 
 
 def _other_default(text: str) -> str:

@@ -383,7 +383,7 @@ class Search(object):
             if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
                 raise NothingToCompare("output: holds no array that can be compared")
             if search_arrays.are_wider(arrays.values(), attempt.inputs):
-                raise TypeError("output: float64, of integers where numbers with a fraction may be meant")
+                raise TypeError(search_arrays.WIDER)
             self.size = attempt_values.size_of(namespace["model"])
             self.result = result
             self.learns = not self.size or attempt_values.reaches_parameters(result, namespace["model"])

@@ -25,6 +25,7 @@ from . import (
     model_text,
     roots,
     search_areas,
+    search_arrays,
     search_room,
     wire,
 )
@@ -265,8 +266,11 @@ def _accepted(attempt, end, place):
         seen.append(inputs)
         try:
             namespace, result = place.run(attempt["source"], inputs)
-            if not wire.flat_arrays("out", result, chainer_snippets.array_of):
+            arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
+            if not arrays:
                 raise TypeError("output: holds no array that can be compared")
+            if search_arrays.are_wider(arrays.values(), inputs):
+                raise TypeError(search_arrays.WIDER)
             return inputs, attempt_values.size_of(namespace["model"])
         except (Exception, SystemExit) as error:
             first = first or error

@@ -7,6 +7,8 @@ An input is as in ``search_values``. Written for Python 3.6.
 # mypy: ignore-errors
 import collections
 
+WIDER = "output: float64, of integers where numbers with a fraction may be meant"
+
 
 def has_floats(spec):
     """Whether an input has an array of floats."""
@@ -42,5 +44,5 @@ def only_arrays(inputs, others):
 def are_wider(outputs, inputs):
     """Whether outputs are float64, of several inputs that are all integers: an integer state times a weight is that."""
     kinds = [spec["dtype"] for spec in inputs.values() if isinstance(spec, dict)]
-    integers = len(kinds) > 1 and len(kinds) == len(inputs) and all(kind.startswith("int") for kind in kinds)
-    return integers and any(array.ndim and array.dtype == "float64" for array in outputs)
+    integers = len(inputs) > 1 and kinds and not any(kind.startswith("float") for kind in kinds)
+    return bool(integers) and any(array.ndim and array.dtype == "float64" for array in outputs)

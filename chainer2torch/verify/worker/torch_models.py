@@ -48,7 +48,9 @@ def work(job: dict[str, Any], folder: str) -> None:
             folders.enter(case["module"], case["root"], case["file"])
             # The project's own helpers keep its train mode: they must be there before the mode is set.
             with contextlib.suppress(ImportError):
-                _no_downloads(importlib.import_module("chainer_compat"))
+                helpers = importlib.import_module("chainer_compat")
+                _no_downloads(helpers)
+                _not_volatile(helpers)
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
             source = model_text.with_tensors(case["source"])
@@ -72,6 +74,19 @@ def _no_downloads(helpers: Any) -> None:
             cls._load = _load_named(cls._load)  # type: ignore[attr-defined]
     if hasattr(helpers, "load_vision_weights"):
         helpers.load_vision_weights = _load_named(helpers.load_vision_weights)
+
+
+def _not_volatile(helpers: Any) -> None:
+    """Inputs that version 1 calls volatile have a graph, as they have under the Chainer 7 of the comparison."""
+    make = getattr(helpers, "volatile_variable", None)
+    if make is None or getattr(make, "has_a_graph", False):
+        return
+
+    def with_graph(data: Any, volatile: Any, *args: Any, **kwargs: Any) -> Any:
+        return make(data, "off", *args, **kwargs)
+
+    with_graph.has_a_graph = True  # type: ignore[attr-defined]
+    helpers.volatile_variable = with_graph
 
 
 def _load_named(load: Callable[..., None]) -> Callable[..., None]:
