@@ -37,6 +37,10 @@ SHARED |= {
     "search_room",
     "search_values",
     "search_areas",
+    "search_arrays",
+    "search_methods",
+    "search_parts",
+    "search_state",
     "search_shapes",
     "attempt_values",
 }
