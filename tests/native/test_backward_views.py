@@ -39,6 +39,7 @@ def test_what_is_handed_over_is_copied(body, copied):
         "def f(v):\n    v += 1\n    return net(v)\nf(x[::-1])\n",
         "def f(v):\n    return len(v)\nf('abc'[::-1])\nf([1, 2][::-1])\n",
         "b = np.stack([x[::-1], x])\n",
+        "b = np.array([[x[0, ::-1], x[0]]])\n",
         "for v in (x[::-1],):\n    v[0] = 1\n",
         "def f(v):\n    return v\nf(x[::2])\n",
     ],

@@ -104,6 +104,8 @@ def _items(context: Context) -> Iterator[ast.expr]:
         return
     for display in context.source.of(*_DISPLAYS):
         user = context.source.parents.get(display)
+        while isinstance(user, (ast.List, ast.Tuple)):  # `np.array([(y, x), (h, w)])`
+            user = context.source.parents.get(user)
         if isinstance(user, ast.Call) and isinstance(context.kind(user.func), Ref):
             continue
         if isinstance(user, (ast.For, ast.Compare, ast.Subscript, ast.Return, ast.Assert)):
