@@ -117,3 +117,9 @@ def test_values_of_tables_in_which_arrays_stand_beside_other_things():
 def test_arrays_are_swapped_in_one_assignment():
     text = code("p, old = chainer.Parameter(np.ones(3, 'f')), {}\np.array, old[0] = old[0], p.array.copy()\n")
     assert "p.data, old[0] = old[0], p.detach().clone()" in text
+
+
+def test_gradients_with_a_graph_are_detached_where_they_are_written():
+    body = "w = chainer.Variable(np.ones(3, 'f'))\ny = F.sum(w ** 2)\ny.backward({})\nprint(w.grad.sum(axis=0))\n"
+    assert "print(w.grad.sum(0).detach().cpu().numpy())" in code(body.format("enable_double_backprop=True"))
+    assert "print(w.grad.sum(0).cpu().numpy())" in code(body.format(""))

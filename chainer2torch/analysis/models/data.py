@@ -90,8 +90,7 @@ def item(interpreter: Interpreter, kind: Kind, node: ast.expr | None, index: Kin
 
 def walked(interpreter: Interpreter, walker: Inst) -> Kind:
     """What an iteration over an object gives, one by one: its class says how, or it is an iterator of Chainer's."""
-    own = {name for c in interpreter.mro(walker.cls) if isinstance(c, ClassInfo) for name in c.methods}
-    if "__iter__" in own:
+    if "__iter__" in _own_methods(interpreter, walker):
         given = options(interpreter.method_result(walker, "__iter__", [], None))
         return join_all([_next(interpreter, one) if isinstance(one, Inst) else element_of(one) for one in given])
     return _next(interpreter, walker)
@@ -99,9 +98,14 @@ def walked(interpreter: Interpreter, walker: Inst) -> Kind:
 
 def _next(interpreter: Interpreter, iterator: Inst) -> Kind:
     """What an iterator gives next: as its class says, or a batch of one of Chainer's."""
-    own = {name for c in interpreter.mro(iterator.cls) if isinstance(c, ClassInfo) for name in c.methods}
+    own = _own_methods(interpreter, iterator)
     name = next((name for name in ("__next__", "next") if name in own), "__iter__")
     return interpreter.method_result(iterator, name, [], None)
+
+
+def _own_methods(interpreter: Interpreter, owner: Inst) -> set[str]:
+    """The methods that classes of the project give an object."""
+    return {name for c in interpreter.mro(owner.cls) if isinstance(c, ClassInfo) for name in c.methods}
 
 
 def zipped(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:

@@ -1,7 +1,8 @@
 """NumPy's functions of which only this is known: they return an array, or a number of NumPy's.
 
 Rank and dtype are left open. The functions whose results are known better stand in numpy_functions.py and
-numpy_shapes.py. Source: the functions of NumPy 1.26 and 2, each called (tests/engine/test_numpy_results.py).
+numpy_shapes.py. Source: the functions of NumPy 2, each called (tests/engine/test_numpy_results.py), and the older names
+of some of them, which NumPy 2 has dropped.
 """
 
 from __future__ import annotations
