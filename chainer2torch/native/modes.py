@@ -15,7 +15,7 @@ import torch.nn as nn
 
 @contextlib.contextmanager
 def evaluating(*models: nn.Module) -> Iterator[None]:
-    """``with evaluating(model):`` is ``model.eval()``, and afterwards every module is in the mode that it had before.
+    """``with evaluating(model):`` is ``model.eval()``, and afterwards every module has the mode that it had before.
 
     Gradients go on: that is torch.no_grad(). Source: chainer.using_config("train", False).
     """

@@ -23,6 +23,10 @@ LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may ge
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
 _LIBRARIES = ("chainer", "compat", "torch")
+_NO_OPTIMIZERS = frozenset(
+    {"arg", "args", "arguments", "config", "flags", "layer", "link", "model", "namespace", "parser"}
+)
+OWN = frozenset({"Bilinear", "apply", "beta1", "beta2"})  # `own.apply`: said by a text of the program
 _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
@@ -50,7 +54,7 @@ def words(text: str) -> set[str]:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
         found = set(_WORD.findall(text))
-        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set") for word in found}
+        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set", "own") for word in found}
         saves = {UPDATER_SAVES} if "serialize" in found else set()
         return found | members | {f"{word}=" for word in found} | _UNREADABLE | saves
 
@@ -95,13 +99,13 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
         found.add(MODULES_COMPARED)
     for cls in nodes.of(ast.ClassDef):
         found |= _in_body(cls)
-    for constant in nodes.of(ast.Constant):
-        if isinstance(constant.value, str) and id(constant) not in documented:
-            found |= _in_text(constant.value)
+    texts = {c.value for c in nodes.of(ast.Constant) if isinstance(c.value, str) and id(c) not in documented}
+    found.update(*map(_in_text, texts), modules.said_by_members(nodes, texts))
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
         found.update([WITH] if nodes.of(ast.With) else [])
         found.update(of_training(nodes))
+        found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
@@ -170,6 +174,8 @@ def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]
     name = call.args[function in _OBJECT_FIRST :][:1]
     if function != "vars" and name and isinstance(name[0], ast.Constant):
         return {f"{prefix}.{part}" for part in str(name[0].value).split(".") for prefix in ("", "opt", "set")}
+    if function == "vars" and own and [*map(last, call.args)] and last(call.args[0]).lower() in _NO_OPTIMIZERS:
+        return {function}
     if own and function in _OBJECT_FIRST:
         return {function, "getattr"} if _may_reach(call, function, imported) else {function} - {"getattr"}
     return {function, "getattr"} if own or "optimizer" in ast.unparse(call) else {function} - {"getattr"}
@@ -180,8 +186,8 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 
     ``getattr`` of two arguments raises then; a module, or an object that asks itself, is no optimizer.
     """
-    if not call.args:
-        return True
+    if not call.args or last(call.args[0]).lower() in _NO_OPTIMIZERS:
+        return not call.args
     if _is_named_as_optimizer(call.args[0]):
         return [*_chain(call.args[0])][-1] not in _LIBRARIES  # `compat.OptimizersByName` is a table of classes
     itself = isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls", *imported)
@@ -194,11 +200,13 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
     Only of what is named as optimizers are: another one that gets a loss says that it takes none.
     """
     plain = {
-        id(call.func)
+        id(function)
         for call in nodes.of(ast.Call)
         if (not call.args or isinstance(call.args[0], _LITERALS))
         and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
+        for function in ((call.func.body, call.func.orelse) if isinstance(call.func, ast.IfExp) else (call.func,))
     }
+    asked = {id(n) for call in nodes.of(ast.Call) if last(call.func) == "hasattr" for n in call.args}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == "update"
@@ -206,6 +214,7 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
         and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
+        and id(node) not in asked
         for node in nodes.of(ast.Attribute, ast.Constant)
     )
 
