@@ -50,7 +50,7 @@ _WRITING = ("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "
 class ArrayModule:
     """NumPy's functions for the tensors of a device, as :func:`with_numpy`. Source: numpy; cupy."""
 
-    ndarray = torch.Tensor  # where: .ndarray
+    ndarray = torch.Tensor  # where: ndarray_of_modules
     bool, int, float = bool, int, float  # where: .bool, .int, .float
 
     part = ""

@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
+from chainer2torch.vendor.said_of_left_names import LEFT_AT_IMPORT, of_left_names
 from chainer2torch.vendor.said_in_training import OF_TRAINING, UPDATER_SAVES, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_NEEDS_CHAINER = re.compile(r"^[ \t]*(import|from)[ \t]+chainer(mn)?\b", re.MULTILINE)
 _OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
@@ -31,9 +33,10 @@ _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
 )  # of optimizers whose names tell it less
+_OF_NUMPY = ("copy", "fill", "get", "max", "min", "nonzero", "repeat", "sort", "std", "var")  # methods that are wrapped
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 # what a text that is no Python may say
-_UNREADABLE = {WITH, EXAMPLES_PADDED, *OF_ARRAY_MODULES, *OF_TRAINING}
+_UNREADABLE = {WITH, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -49,12 +52,17 @@ _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def words(text: str) -> set[str]:
-    """The members that a source text may name; all its words where it is no Python."""
+    """The members that a source text may name; all its words where it is no Python.
+
+    One that imports Chainer and is no Python is migrated when somebody has mended it, which writes the helpers again.
+    """
     try:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
+        if _NEEDS_CHAINER.search(text) and "chainer_compat" not in text:
+            return set()
         found = set(_WORD.findall(text))
-        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set", "own") for word in found}
+        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set", "own", "of_numpy") for word in found}
         saves = {UPDATER_SAVES} if "serialize" in found else set()
         return found | members | {f"{word}=" for word in found} | _UNREADABLE | saves
 
@@ -87,6 +95,12 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
             found |= _by_name(call, call.func.id, own, imported)
         if own and _may_pad_examples(call):
             found.add(EXAMPLES_PADDED)
+    wrapped = sum(map(_wraps, nodes.of(ast.Call)))
+    for name in _OF_NUMPY if wrapped else ():
+        asked = [node for node in nodes.attributes.get(name, ()) if _wraps(node.value)]
+        found.update([f"of_numpy.{name}"] if asked else [])
+        wrapped -= len(asked)
+    found.update(f"of_numpy.{name}" for name in _OF_NUMPY if wrapped)  # one has a name, or goes elsewhere
     for name, attributes in nodes.attributes.items():
         found.update((name, f".{name}", *_DYNAMIC.get(name, ())))
         found.update(_of_optimizer(name, attributes, made))
@@ -104,7 +118,7 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
         found.update([WITH] if nodes.of(ast.With) else [])
-        found.update(of_training(nodes))
+        found.update(of_training(nodes), of_left_names(nodes))
         found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
@@ -153,6 +167,11 @@ def _chain(node: ast.expr) -> Iterator[str]:
         yield last(node)
         node = node.func if isinstance(node, ast.Call) else node.value
     yield last(node)
+
+
+def _wraps(node: ast.expr) -> bool:
+    """``compat.numpy_methods(x)``, of which one method is asked."""
+    return isinstance(node, ast.Call) and last(node.func).endswith("numpy_methods")
 
 
 def _may_pad_examples(call: ast.Call) -> bool:

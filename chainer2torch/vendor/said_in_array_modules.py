@@ -24,6 +24,7 @@ _MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         "asarray": "asarray_of_modules",
         "at": "at_of_modules",
+        "ndarray": "ndarray_of_modules",
         "reduce": "reduce_of_modules",
         "shuffle": "shuffled_by_modules",
         **dict.fromkeys(("random", "linalg", "testing"), "parts_of_modules"),

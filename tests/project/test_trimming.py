@@ -288,6 +288,8 @@ def test_a_setting_of_an_optimizer_stays_where_it_may_be_named(name, settings, w
         ("vars(x)[name] = value", True, True),
         ("setattr(args, name, value)", False, False),
         ("print lr", True, False),
+        ("import chainer.links as L\nprint lr", False, False),
+        ("import chainer_compat as compat\nprint lr", True, False),
     ],
 )
 def test_the_rate_and_the_betas_of_adam_stay_where_a_member_of_their_name_is_said(program, rate, betas):
