@@ -64,8 +64,8 @@ _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
 _LAYERS = ("chainer.links.", "chainer.Sequential")
-_OPTIMIZERS = "chainer.optimizers."
-_MOST_SITES = 12  # of one optimizer; those of which more is not known have none
+_TOLD_APART = ("chainer.optimizers.", "chainer.iterators.")
+_MOST_SITES = 12  # of one optimizer or iterator; those of which more is not known have none
 
 
 def _join_same(a: Kind, b: Kind) -> Kind | None:
@@ -99,9 +99,9 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
 
 
 def _among(a: Inst, b: Inst) -> tuple[int, ...]:
-    """The calls that may have made one of two instances: of layers those that are known, of optimizers all or none."""
+    """The calls that may have made one of two instances: of layers those that are known, of others all or none."""
     sites = tuple(sorted({*a.sites, *b.sites}))
-    if isinstance(a.cls, str) and a.cls.startswith(_OPTIMIZERS):
+    if isinstance(a.cls, str) and a.cls.startswith(_TOLD_APART):
         return sites if a.sites and b.sites and len(sites) <= _MOST_SITES else ()
     return sites if isinstance(a.cls, str) and a.cls.startswith(_LAYERS) else ()
 

@@ -91,16 +91,16 @@ def set_grad(x: Tensor, grad: Any) -> None:
     Source: chainer.Variable.grad (assigned).
     """
     grad = None if grad is None else torch.as_tensor(grad, device=x.device)
-    if x.is_leaf:
-        x.grad = grad
-        return
-    vars(x).pop("backward", None)
-    if grad is not None:
-        vars(x)["backward"] = functools.partial(_backward_from, x, grad)
+    x.grad = grad
+    if not x.is_leaf:
+        vars(x).pop("backward", None)
+        if grad is not None:
+            vars(x)["backward"] = functools.partial(_backward_from, x)
 
 
-def _backward_from(y: Tensor, start: Tensor, gradient: Tensor | None = None, *args: Any, **kwargs: Any) -> None:
+def _backward_from(y: Tensor, gradient: Tensor | None = None, *args: Any, **kwargs: Any) -> None:
     del vars(y)["backward"]  # one call starts from it
+    start, y.grad = y.grad, None
     y.backward(start if gradient is None else gradient, *args, **kwargs)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.compat.variable import variables
 from chainer2torch.native import downloads, graphs, sliced_data
 
 
@@ -81,3 +82,19 @@ def test_the_gradient_from_which_a_backward_pass_starts(shape):
     for bad in (np.zeros(3), np.zeros(shape, np.float32)):
         with pytest.raises(RuntimeError):
             graphs.set_grad(t, bad)
+
+
+@pytest.mark.parametrize("module", [graphs, variables])
+def test_a_gradient_that_is_written_to_before_it_is_used(module):
+    x = chainer.Variable(np.arange(6.0).reshape(2, 3))
+    t = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).requires_grad_()
+    y, u = x**3, t**3
+    y.grad = np.zeros(y.shape)
+    y.grad[:, 1] = 2
+    module.set_grad(u, np.zeros(u.shape))
+    u.grad[:, 1] = 2
+    y.backward(retain_grad=True)
+    u.retain_grad()
+    u.backward()
+    np.testing.assert_allclose(t.grad.numpy(), x.grad)
+    np.testing.assert_array_equal(u.grad.numpy(), y.grad)

@@ -103,6 +103,8 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, 
     seed = Tensor() if is_tensor and default is None else UNKNOWN
     if isinstance(fed, Unknown):
         return seed
+    if fed == Tensor() and name in func.listed:  # what somebody else's `forward` is taken to get
+        return UNKNOWN
     if fed is not None:
         return fed
     return seed if func.seeded else BOTTOM

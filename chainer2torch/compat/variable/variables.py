@@ -51,8 +51,10 @@ def backward(
 
 
 def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
-    given = vars(y).pop("backward", None)
-    return None if given is None else given.args[1]
+    if vars(y).pop("backward", None) is None:
+        return None
+    given, y.grad = y.grad, None
+    return given
 
 
 def retain_grad(*values: Any) -> None:
@@ -81,19 +83,17 @@ def set_grad(x: torch.Tensor, grad: Any) -> None:
             raise TypeError(f"Dtype mismatch: x is {x.dtype}, its gradient {grad.dtype}")
         if grad.shape != x.shape:
             raise ValueError(f"Shape mismatch: x is {tuple(x.shape)}, its gradient {tuple(grad.shape)}")
-    if x.is_leaf:
-        x.grad = grad
-        return
-    vars(x).pop("backward", None)
-    if grad is not None:
-        vars(x)["backward"] = functools.partial(_backward_from, x, grad)
+    x.grad = grad
+    if not x.is_leaf:
+        vars(x).pop("backward", None)
+        if grad is not None:
+            vars(x)["backward"] = functools.partial(_backward_from, x)
 
 
-def _backward_from(
-    y: torch.Tensor, start: torch.Tensor, gradient: torch.Tensor | None = None, *args: Any, **kwargs: Any
-) -> None:
+def _backward_from(y: torch.Tensor, gradient: torch.Tensor | None = None, *args: Any, **kwargs: Any) -> None:
     # What an instance says goes before the method of its class: a plain `y.backward()` starts from it, too, and once.
     del vars(y)["backward"]
+    start, y.grad = y.grad, None  # what it is when the call comes: it may have been changed in place
     y.backward(start if gradient is None else gradient, *args, **kwargs)
 
 

@@ -8,13 +8,16 @@ import enum
 from collections.abc import Sequence
 
 from chainer2torch.analysis.kinds import (
+    UNKNOWN,
     Const,
     Dct,
     Func,
     HostArray,
     Inst,
     Kind,
+    Lst,
     Ref,
+    Stream,
     Tensor,
     Tup,
     Union,
@@ -237,7 +240,8 @@ def _is_called_once(objects: Objects, maker: ast.Call, function: ast.AST | None)
                 return False
             if module is not home.module or not isinstance(call, ast.Call) or call.func is not node:
                 return False
-            calls.append(call)
+            if _may_hand(objects, call, maker):
+                calls.append(call)
     scope = places.function_of(home, maker)
     loops = [a for call in calls for a in home.source.ancestors(call) if isinstance(a, _AGAIN)]
     return (
@@ -245,6 +249,19 @@ def _is_called_once(objects: Objects, maker: ast.Call, function: ast.AST | None)
         and all(places.function_of(home, call) is scope for call in calls)
         and all(places.are_branches(home, a, b) for i, a in enumerate(calls) for b in calls[:i])
         and all(loop in home.source.ancestors(maker) for loop in loops)
+    )
+
+
+def _may_hand(objects: Objects, call: ast.Call, maker: ast.Call) -> bool:
+    """Whether the iterator that a call has made may be an argument of another call."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    kinds = [kind for node in given for kind in options(objects.analysis.kind(node))]
+    return any(
+        kind == UNKNOWN
+        or isinstance(kind, (Lst, Tup, Dct, Stream))
+        or isinstance(kind, Inst)
+        and (not kind.sites or any(objects.analysis.makers.get(site) is maker for site in kind.sites))
+        for kind in kinds
     )
 
 
@@ -305,7 +322,7 @@ def used(objects: Objects, use: Use) -> str | None:
     return "" if len({(form.form, form.collates) for form in known}) == 1 else "one of several iterators"
 
 
-CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used, in_displays=True)
+CONCERN = Concern("iterators", ("chainer.dataset.Iterator",), _made, used, in_displays=True, each=True)
 
 __all__ = [
     "CONCERN",

@@ -55,6 +55,9 @@ class Concern:
     """Whether one that is taken may become native though its taker does not: the taker's other form does with it."""
     escapes: Callable[[Objects, Use], bool] = lambda objects, use: False  # whether one may go on where nobody sees it
     alone: bool = False  # whether the taker of one that is lent also does with the other form of it
+    each: bool = (
+        False  # whether each of several in a variable may be judged by itself, though others are used otherwise
+    )
 
 
 class Objects:
@@ -113,7 +116,13 @@ class Objects:
     def of(self, kind: Kind) -> list[Inst]:
         """The training objects among the options of a kind; of several of a class that are used alike each of them."""
         found = [k for k in options(kind) if isinstance(k, Inst) and self.concern(k) is not None]
-        return [one for k in found for one in (alike.each(k, self._members) if k.among else [k])]
+        return [one for k in found for one in self._each(k)]
+
+    def _each(self, inst: Inst) -> list[Inst]:
+        concern = self.concern(inst)
+        if concern is not None and concern.each and inst.among:
+            return [Inst(inst.cls, site) for site in inst.among]
+        return alike.each(inst, self._members) if inst.among else [inst]
 
     @functools.cached_property
     def _members(self) -> dict[int, set[ast.AST]]:

@@ -385,6 +385,30 @@ def test_an_evaluation_in_a_function() -> None:
     assert "len(iterator.dataset)" in code
 
 
+@pytest.mark.parametrize("again", ["", "tested = it.epoch\n"])
+def test_two_iterators_that_meet_in_a_function(again: str) -> None:
+    loop = f"""
+def run_epoch(batches, train):
+    total = 0.
+    for batch in batches:
+        x, t = concat_examples(batch, -1)
+        if train:
+            step(x, t)
+        else:
+            total += float(F.softmax_cross_entropy(model(x), t).array) * len(t)
+    return total
+
+for epoch in range(2):
+    it = iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+    test_it = iterators.SerialIterator(data, 6, repeat=False, shuffle=False)
+    run_epoch(it, True)
+    {again}
+    log.append(run_epoch(test_it, False))
+"""
+    code = run(loop)
+    assert ("for x, t in batches:" in code) == (not again) and "for batch in batches:" in code or not again
+
+
 def test_copies() -> None:
     code = check("""
         import copy
