@@ -10,6 +10,7 @@ from chainer2torch.analysis.models import data, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
+from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
@@ -207,7 +208,8 @@ class Calls(LibraryCalls):
             self.feed(func, a.vararg.arg, rest)
         self.reads(func, "return")
         if func.returns is not None:
-            return func.returns
+            chosen = chosen_return(func, fed) if rest is None and not self.widened(func) else None
+            return func.returns if chosen is None else func.gives.get(chosen, BOTTOM)
         return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
 
     def feed(self, func: FuncInfo, name: str, kind: Kind) -> None:

@@ -56,6 +56,8 @@ class FuncInfo:
     scopes: tuple[dict[str, Kind], ...]
     params: dict[str, Kind] = dataclasses.field(default_factory=dict)
     returns: Kind | None = None
+    # what each of its return statements gives, where there are several
+    gives: dict[ast.Return, Kind] = dataclasses.field(default_factory=dict)
     is_property: bool = False
     is_static: bool = False
     is_classmethod: bool = False

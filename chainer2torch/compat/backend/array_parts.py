@@ -257,20 +257,3 @@ def _reduced_dtype(name: str, a: torch.Tensor) -> torch.dtype:
     """The dtype that NumPy's function gives for an array of this dtype; NumPy is asked with one element."""
     dtype = getattr(np, name)(np.ones(1, dtype=numpy_dtype(a.dtype))).dtype
     return torch.int64 if dtype == np.uint64 else torch_dtype(dtype)  # torch has no sums of uint64
-
-
-def add_at(a: Any, slices: Any, value: Any) -> None:
-    """Adds to elements of an array in place, several times where an index is repeated.
-
-    Args:
-        a: a tensor, or an array of NumPy.
-        slices: an index, also with arrays or tensors of integers.
-        value: what is added, of a shape that broadcasts to that of ``a[slices]``.
-    Source: cupyx.scatter_add, numpy.add.at.
-    """
-    if not isinstance(a, torch.Tensor):
-        np.add.at(a, slices, value)
-        return
-    positions = torch.arange(a.numel(), device=a.device).reshape(a.shape)[slices]
-    added = torch.as_tensor(value, device=a.device).to(a.dtype).expand(positions.shape)
-    a.copy_(a.reshape(-1).index_add(0, positions.reshape(-1), added.reshape(-1)).reshape(a.shape))

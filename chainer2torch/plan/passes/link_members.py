@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts.chain_items import unknown_item
 from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
@@ -138,6 +139,7 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
         and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
         for k in kinds
     ):
+        unknown_item(context, decisions, node)
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):

@@ -1,10 +1,10 @@
-"""Parts of the array module that stand by themselves, beside NumPy."""
+"""``add_at`` beside NumPy, and where it stands for functions of NumPy and CuPy."""
 
 import numpy as np
 import pytest
 import torch
 
-from chainer2torch.compat.backend.array_parts import add_at
+from chainer2torch.compat.backend.array_ufuncs import add_at
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
 
@@ -54,4 +54,8 @@ def stays(a):
 @pytest.mark.parametrize("style", ["native", "faithful"])
 def test_both_branches_take_the_helper(style):
     code = migrate_source(PROGRAM, options=Options(style=style)).code
-    assert code.count("compat.add_at") == 4 and code.count("np.add.at") == 1 and ": chainer.backends.cuda.cupyx" not in code
+    assert (
+        code.count("compat.add_at") == 4
+        and code.count("np.add.at") == 1
+        and ": chainer.backends.cuda.cupyx" not in code
+    )
