@@ -14,7 +14,6 @@ _Asked = Callable[[ast.expr], bool]
 def local_may_be_none(context: Context, node: ast.Name, asked: _Asked) -> bool | None:
     """Whether what a name was given last may be None; ``asked`` says it of a value. None: it is given nothing here."""
     inner: ast.AST = node
-    given = False
     for outer in context.source.ancestors(node):
         if isinstance(outer, ast.If) and inner in (outer.body if _asks(outer.test, node.id) else ()):
             return False
@@ -24,9 +23,8 @@ def local_may_be_none(context: Context, node: ast.Name, asked: _Asked) -> bool |
             found = _in_block(block[: block.index(inner)], node.id, asked)
             if found is not None:
                 return found
-            given = given or any(_stores(statement, node.id) for statement in block[: block.index(inner)])
         if isinstance(outer, _FUNCTIONS):
-            return False if given else None
+            return None
         inner = outer
     return None
 
