@@ -26,7 +26,10 @@ import chainer2torch.native
 OURS = {"every": ("_chainer_slots",)}
 CALLED = {"callable": ("default_name", "finalize", "initialize", "name", "on_error", "priority", "trigger")}
 # what helpers hand to a library in the place of one of its own objects
-GIVEN = {"_NamedByParents": ("named_parameters",)}
+GIVEN = {
+    "_NamedByParents": ("named_parameters",),
+    "_ReopenedFile": ("read", "readline", "seek", "seekable", "tell"),
+}
 TARGET = Path(chainer2torch.compat.__file__).parents[1] / "vendor" / "protocols.toml"
 
 

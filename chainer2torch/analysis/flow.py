@@ -109,9 +109,12 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
             vars(unit).clear()
         vars(self).clear()
 
-    def returned(self, func: FuncInfo, kind: Kind) -> None:
-        old = func.returns
+    def returned(self, func: FuncInfo, kind: Kind, statement: ast.Return | None = None) -> None:
+        old, held = func.returns, func.gives.get(statement) if statement is not None else None
         new = UNKNOWN if self.widened(func) else self.grown(func, old, kind)
-        if new != old:
+        one = UNKNOWN if self.widened(func) else self.grown(func, held, kind)
+        if statement is not None:
+            func.gives[statement] = one
+        if new != old or statement is not None and one != held:
             func.returns = new
             self.changed(func, "return")

@@ -135,7 +135,7 @@ class Interpreter(Facts, abc.ABC):
         """Runs the body of a module once, so that its names are known to those who import it."""
 
     @abc.abstractmethod
-    def returned(self, func: FuncInfo, kind: Kind) -> None:
+    def returned(self, func: FuncInfo, kind: Kind, statement: ast.Return | None = None) -> None:
         """Joins a value into what a function returns."""
 
     @abc.abstractmethod

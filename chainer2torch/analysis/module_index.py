@@ -56,6 +56,8 @@ class FuncInfo:
     scopes: tuple[dict[str, Kind], ...]
     params: dict[str, Kind] = dataclasses.field(default_factory=dict)
     returns: Kind | None = None
+    # what each of its return statements gives, where there are several
+    gives: dict[ast.Return, Kind] = dataclasses.field(default_factory=dict)
     is_property: bool = False
     is_static: bool = False
     is_classmethod: bool = False
@@ -87,6 +89,12 @@ class FuncInfo:
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    @functools.cached_property
+    def walked(self) -> frozenset[str]:
+        """The names through which its body goes, one item after the other."""
+        loops = self.inside.of(ast.For, ast.comprehension)
+        return frozenset(node.iter.id for node in loops if isinstance(node.iter, ast.Name))
 
     @functools.cached_property
     def listed(self) -> frozenset[str]:

@@ -106,7 +106,7 @@ class Statements(Interpreter):
     def _stmt_Return(self, node: ast.Return) -> bool:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
-            self.returned(self.func, kind)
+            self.returned(self.func, kind, node)
         return True
 
     def _stmt_Raise(self, node: ast.Raise) -> bool:

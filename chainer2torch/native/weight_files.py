@@ -53,12 +53,15 @@ def state_part(file: Any, path: str) -> dict[str, Any]:
     return part
 
 
-def load_except(file: Any, obj: torch.nn.Module, names: Any) -> None:
+def load_except(file: Any, obj: Any, names: Any) -> None:
     """Gives a module what a file of ``torch.save`` has, except for some of Chainer's names: 'output/W'.
 
-    What else the module has must be there; what is left over is passed over. Source: chainer.serializers.load_npz with
-    ``ignore_names``.
+    What else the module has must be there; what is left over is passed over. An optimizer gets all of it.
+    Source: chainer.serializers.load_npz with ``ignore_names``.
     """
+    if not isinstance(obj, torch.nn.Module):
+        obj.load_state_dict(torch.load(file, map_location="cpu"))
+        return
     own = {"W": "weight", "gamma": "weight", "b": "bias", "beta": "bias"}
     own |= {"avg_mean": "running_mean", "avg_var": "running_var", "N": "num_batches_tracked"}
     modules, kept = dict(obj.named_modules()), set()

@@ -28,6 +28,7 @@ from chainer2torch.plan.parts import (
     passed_functions,
     products,
     run_module,
+    scatter_adds,
     sequentials,
     serializing,
     train_modes,
@@ -37,6 +38,7 @@ from chainer2torch.rules.table import Row
 HardCase = Callable[[Context, Decisions, ast.AST, Row], None]
 HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
     {
+        "array_address": array_memory.array_address,
         "array_memory": array_memory.array_memory,
         "add_persistent": buffers.add_persistent,
         "chain_list": chain_lists.chain_list,
@@ -66,6 +68,7 @@ HARD_CASES: Mapping[str, HardCase] = MappingProxyType(
         "product": products.product,
         "register_persistent": buffers.register_persistent,
         "run_module": run_module.run_module,
+        "scatter_add": scatter_adds.scatter_add,
         "sequential": sequentials.sequential,
         "serializer_test": serializing.serializer_test,
     }

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 SHORT_FORMS = frozenset(
     {
         "Bias",
+        "ChainList",
         "ChainerLayer",
         "Constant",
         "Convolution2D",

@@ -104,17 +104,20 @@ class _Ufunc:
         add_at(a, indices, b)
 
 
-def add_at(a: torch.Tensor, indices: Any, b: Any) -> None:
+def add_at(a: Any, indices: Any, b: Any) -> None:
     """Adds ``b`` to ``a[indices]`` in place; a position that occurs several times gets several summands.
 
     Args:
-        a: a tensor.
+        a: a tensor, or an array of NumPy's.
         indices: indices with NumPy's meaning, see :func:`get_item`.
         b: a tensor, array or number that broadcasts to the shape of ``a[indices]``.
     Raises:
         TypeError: floating numbers added to integers.
     Source: numpy.add.at, cupyx.scatter_add.
     """
+    if not isinstance(a, torch.Tensor):
+        np.add.at(a, indices, b)
+        return
     positions = get_item(torch.arange(a.numel(), device=a.device).reshape(a.shape), indices)
     b = tensor_from(b, a.device)
     if not torch.can_cast(b.dtype, a.dtype):

@@ -20,6 +20,15 @@ class Chain(nn.Module):
         return getattr(self, name)
 
 
+def chain_item(chain: Any, name: str) -> Any:
+    """``chain[name]`` of a Chain, which is a module now: its child of that name; of all else what its subscripts give.
+
+    Source: chainer.Chain (indexed).
+    """
+    indexed = not isinstance(chain, nn.Module) or hasattr(type(chain), "__getitem__")
+    return chain[name] if indexed else getattr(chain, name)
+
+
 class ChainList(nn.ModuleList):
     """A list of modules, given one by one: ``ChainList(a, b)``; slices are plain lists. Source: chainer.ChainList."""
 

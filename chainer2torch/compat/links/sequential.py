@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import torch.nn as nn
 
+from chainer2torch.compat.links.chains import ChainList
 from chainer2torch.compat.links.link_tree import copy_link, copyparams
 
 
-class Sequential(nn.Module):
+class Sequential(ChainList):
     """Calls its layers (modules or functions) one after the other; a tuple becomes the arguments of the next.
 
     A list of layers: indexing and slicing, ``append``, ``insert``, ``extend``, ``pop``, ``remove``, ``+``. Its modules
@@ -18,9 +19,10 @@ class Sequential(nn.Module):
     """
 
     _is_chain: ClassVar[bool] = False
+    __repr__ = nn.Module.__repr__
 
     def __init__(self, *layers: Callable[..., Any]) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # that of a list would add its modules as a list does
         self._layers: list[Any] = []
         self.extend(layers)
 
@@ -38,7 +40,7 @@ class Sequential(nn.Module):
             del self[i]
             self.insert(i, layer)
 
-    def __delitem__(self, i: int) -> None:
+    def __delitem__(self, i: int) -> None:  # type: ignore[override]
         layer = self._layers.pop(i)
         if isinstance(layer, nn.Module):
             links = list(self._modules.values())
@@ -55,11 +57,11 @@ class Sequential(nn.Module):
     def __contains__(self, item: Any) -> bool:
         return item in self._layers
 
-    def __add__(self, other: "Sequential") -> "Sequential":
+    def __add__(self, other: "Sequential") -> "Sequential":  # type: ignore[override]
         _check_sequential(other)
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: "Sequential") -> "Sequential":
+    def __iadd__(self, other: "Sequential") -> "Sequential":  # type: ignore[override]
         _check_sequential(other)
         self.extend(other)
         return self
@@ -72,11 +74,11 @@ class Sequential(nn.Module):
             value = layer(*value) if isinstance(value, tuple) else layer(value)
         return value
 
-    def append(self, layer: Callable[..., Any]) -> None:
+    def append(self, layer: Callable[..., Any]) -> None:  # type: ignore[override]
         """Adds a layer at the end."""
         self.insert(len(self), layer)
 
-    def extend(self, sequential: Iterable[Callable[..., Any]]) -> None:
+    def extend(self, sequential: Iterable[Callable[..., Any]]) -> None:  # type: ignore[override]
         """Adds layers at the end."""
         for layer in list(sequential):
             self.append(layer)
@@ -103,7 +105,7 @@ class Sequential(nn.Module):
         self._modules.clear()
         self._modules.update((str(i), link) for i, link in enumerate(links))
 
-    def pop(self, i: int = -1) -> Any:
+    def pop(self, i: int = -1) -> Any:  # type: ignore[override]
         """Removes the layer at position ``i`` and returns it."""
         layer = self._layers[i]
         del self[i]

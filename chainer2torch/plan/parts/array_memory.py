@@ -14,12 +14,30 @@ _KNOWN = frozenset({"dtype", "shape"})
 def array_memory(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """Asks a person, unless the memory says the same as the tensor would, or the code asks before what it has."""
     parent = context.source.parents.get(node)
-    if not isinstance(node, ast.Attribute) or isinstance(parent, ast.Attribute):  # `x.data.shape`, `x.data.ptr`
+    if isinstance(node, ast.Attribute) and isinstance(parent, ast.Attribute) and parent.attr == "ptr":
+        _address(context, decisions, parent, node, row)
+        return
+    if not isinstance(node, ast.Attribute) or isinstance(parent, ast.Attribute):  # `x.data.shape`
         return
     if isinstance(parent, ast.Call) and node in parent.args and ast.unparse(parent.func) in ("len", "id"):
         return
     if not _is_asked_before(context, node):
         decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def array_address(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
+    """``x.ctypes.data``, the address of an array's memory; what else C code asks for a person has to write."""
+    parent = context.source.parents.get(node)
+    if isinstance(node, ast.Attribute) and isinstance(parent, ast.Attribute) and parent.attr == "data":
+        _address(context, decisions, parent, node, row)
+    else:
+        decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _address(context: Context, decisions: Decisions, whole: ast.Attribute, memory: ast.Attribute, row: Row) -> None:
+    decisions.replace(whole, "x.data_ptr()", {"x": context.operand(memory.value)})
+    decisions.use(memory)
+    decisions.mark(memory, row, row.name, "exact")
 
 
 def _is_asked_before(context: Context, node: ast.Attribute) -> bool:
@@ -43,4 +61,4 @@ def inputs_of_functions(context: Context, decisions: Decisions, node: ast.AST, r
     decisions.mark(node, row, row.name, *(("exact",) if known else ("manual", row.note)))
 
 
-__all__ = ["array_memory", "inputs_of_functions"]
+__all__ = ["array_address", "array_memory", "inputs_of_functions"]

@@ -10,6 +10,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, may_be_host_array, tensor_of
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.receivers import is_held_array
+from chainer2torch.plan.parts.sequences_of_numbers import holds_numbers
 
 
 def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
@@ -21,6 +22,12 @@ def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.
     for side, kind in zip(sides, kinds):
         if may_be_host_array(kind) or kind == UNKNOWN and comes_from_host(context, side):
             wrap(context, decisions, side, tensor_of(context, side))
+        elif holds_numbers(kind) and any(_is_array(other) for other in kinds):
+            wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
+
+
+def _is_array(kind: Kind) -> bool:
+    return all(isinstance(k, Tensor) and k.array for k in options(kind))
 
 
 def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr], kinds: list[Kind]) -> None:

@@ -67,8 +67,8 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
     """Arrays on the host that a function or link gets, as tensors."""
     layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
     for argument in (k.value for k in call.keywords if k.arg is None):
-        named = context.analysis.kind(argument)
-        if isinstance(named, Dct) and any(own != entering(own, layer) for own in options(named.element)):
+        named = [k.element for k in options(context.analysis.kind(argument)) if isinstance(k, Dct)]
+        if any(own != entering(own, layer) for element in named for own in options(element)):
             wrap(context, decisions, argument, "{name: compat.from_host(item) for name, item in value.items()}")
     for argument in _tensor_arguments(context, call, callee):
         kind = context.analysis.kind(argument)

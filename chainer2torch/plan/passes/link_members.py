@@ -12,6 +12,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts import inner_state
+from chainer2torch.plan.parts.chain_items import unknown_item
 from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
@@ -36,12 +38,6 @@ _ASKING = {
 _HOLDERS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
 _OWN_NAMES = frozenset({"weight", "bias", "running_mean", "running_var"})  # torch's, of the same
 _LOOKED_UP = frozenset({"has_link_attribute", "link_attribute", "set_link_attribute"})
-_PRIVATE = frozenset({"_children", "_params", "_persistent"})
-_INNER = (
-    "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and "
-    "named_buffers(), not here"
-)
-_SYMBOLS_OF_LINKS = ("chainer.Link", "chainer.Chain", "chainer.links", "?.")
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _STACKED = "an NStep layer has torch's stacked parameters (`weight_ih_l0`), not a child link for each layer"
 _COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
@@ -99,7 +95,7 @@ def run(context: Context) -> Decisions:
     decisions = Decisions(context)
     if not context.imports_chainer:  # links of other files, by their base classes
         for attribute in context.source.of(ast.Attribute):
-            if attribute.attr in _PRIVATE or attribute.attr == "__dict__":
+            if attribute.attr in inner_state.PRIVATE or attribute.attr == "__dict__":
                 _attribute(context, decisions, attribute)
         return decisions
     marked = False  # one marker a file
@@ -138,6 +134,7 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
         and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
         for k in kinds
     ):
+        unknown_item(context, decisions, node)
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
@@ -152,18 +149,6 @@ def _is_own_list(context: Context, kind: Kind) -> bool:
         and context.analysis.derives(kind.cls, "chainer.ChainList")
         and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(kind.cls))
     )
-
-
-def _inner_state(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, name: str) -> None:
-    """``link.__dict__``, ``vars(link)``, ``link._children``: where Chainer keeps what a module keeps elsewhere."""
-    if name in _PRIVATE and context.analysis.is_link(kind) or name == "__dict__" and context.analysis.is_link(kind):
-        decisions.mark(node, None, f"chainer.Link.{name}", "manual", _INNER, "C2T200")
-    elif kind == UNKNOWN:
-        # in a function that deals with links
-        function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-        if function is not None:
-            with decisions.provided(near=(function, _SYMBOLS_OF_LINKS)):
-                decisions.mark(node, None, f"?.{name}", "review", f"if this is a link of Chainer's: {_INNER}", "C2T390")
 
 
 def _is_asked_for(parent: ast.AST | None) -> bool:
@@ -200,11 +185,11 @@ def _has_weights(context: Context, node: ast.Attribute) -> bool:
 
 def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kind = context.analysis.kind(node.value)
-    if node.attr in _PRIVATE or node.attr == "__dict__":
+    if node.attr in inner_state.PRIVATE or node.attr == "__dict__":
         if not any(
             isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and node.attr in k.cls.attrs for k in options(kind)
         ):
-            _inner_state(context, decisions, node, kind, node.attr)
+            inner_state.emit(context, decisions, node, kind, node.attr)
         return
     parent, decided = context.source.parents.get(node), seen_before(context, node)
     decided = decided or _is_asked_as_link(node, parent)
@@ -351,7 +336,7 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
         operands = {"obj": context.operand(call.func.value), "name": context.operand(call.args[0])}
         decisions.replace(call, "getattr(obj, name)", operands)
     if isinstance(callee, Ref) and callee.name == "builtins.vars" and len(call.args) == 1:
-        _inner_state(context, decisions, call, context.analysis.kind(call.args[0]), "__dict__")
+        inner_state.emit(context, decisions, call, context.analysis.kind(call.args[0]), "__dict__")
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
     if template is None or call.keywords:
         return

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+from chainer2torch.plan.native.places import function_of
 from chainer2torch.plan.questions.walks import walked
 
 _ARRAYS = frozenset({"array", "data"})
+_LAZY = frozenset({"W", "b", "beta", "gamma"})  # of layers that wait for their first input
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _OWN = (
     "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
@@ -31,8 +33,10 @@ _CLASS = "the class may have another name now, as nn.Conv2d for Convolution2D"
 def run(context: Context) -> Decisions:
     """What the walk over the file has left of names, of names of classes, and of parameters without values."""
     decisions = Decisions(context)
-    for node in context.source.of(ast.Attribute, ast.Compare):
-        if isinstance(node, ast.Compare):
+    for node in context.source.of(ast.Attribute, ast.Compare, ast.Assign):
+        if isinstance(node, ast.Assign):
+            _kept_array(context, decisions, node)
+        elif isinstance(node, ast.Compare):
             _has_array(context, decisions, node)
         elif node.attr == "name":
             with decisions.provided(free=((Part.SITE, node),)):
@@ -108,3 +112,27 @@ def _has_array(context: Context, decisions: Decisions, node: ast.Compare) -> Non
         with decisions.provided(free=((Part.EDIT, held),)):
             decisions.replace(held, "compat.data_of(self)", operands)
             decisions.mark(held, None, "?.data", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def _kept_array(context: Context, decisions: Decisions, node: ast.Assign) -> None:
+    """``w = link.W.data``, and ``w is None`` somewhere behind: it is None as long as the parameter has no values."""
+    held, target = node.value, node.targets[0]
+    if not isinstance(held, ast.Attribute) or held.attr not in _ARRAYS or not isinstance(target, ast.Name):
+        return
+    owner = held.value
+    if not isinstance(owner, ast.Attribute) or owner.attr not in _LAZY or not context.imports_chainer:
+        return
+    if not all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(owner))):
+        return
+    scope = function_of(context, node)
+    asked = any(
+        isinstance(test.left, ast.Name)
+        and test.left.id == target.id
+        and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+        and context.kind(test.comparators[0]) == NONE
+        and function_of(context, test) is scope
+        for test in context.source.of(ast.Compare)
+    )
+    if asked:
+        template = "value if compat.parameter_is_initialized(self) else None"
+        decisions.wrap(held, template, {"self": context.operand(owner)})

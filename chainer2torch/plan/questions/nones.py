@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import NONE, Class, Func, Inst, Kind, Method, 
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.local_nones import local_may_be_none
 
 _Parameter = tuple[ast.AST, str]  # the function and the name
 _NONE: _Parameter = (ast.Constant(None), "")  # None itself, where a list holds it
@@ -36,6 +37,9 @@ def may_be_none(context: Context, node: ast.expr) -> bool:
         return not held.isdisjoint({_NONE, *context.analysis.once(parameters_of_none)})
     if not isinstance(node, ast.Name):
         return False
+    given = local_may_be_none(context, node, lambda value: may_be_none(context, value))
+    if given is not None:
+        return given
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     if (function, node.id) not in context.analysis.once(parameters_of_none):
         return False

@@ -6,7 +6,8 @@ import ast
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, Tup, options
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 
 SEQUENTIAL = "chainer.Sequential"
@@ -39,7 +40,7 @@ def is_plain_sequential(context: Context, call: ast.AST) -> bool:
         context.choices.style == "native"
         and isinstance(call, ast.Call)
         and context.reference(call.func) == SEQUENTIAL
-        and _is_plain(call)
+        and _is_plain(context.analysis, call)
         and not context.analysis.once(asks_for_more)
     )
 
@@ -59,13 +60,36 @@ def _all_are_plain(analysis: Analysis) -> bool:
         for node in module.source.of(ast.Name, ast.Attribute):
             if analysis.kind(node) == Ref(SEQUENTIAL):
                 call = module.source.parents.get(node)
-                if not isinstance(call, ast.Call) or call.func is not node or not _is_plain(call):
+                if not isinstance(call, ast.Call) or call.func is not node or not _is_plain(analysis, call):
                     return False
     return True
 
 
-def _is_plain(call: ast.Call) -> bool:
-    return not call.keywords and bool(call.args) and not any(isinstance(a, ast.Starred) for a in call.args)
+def _is_plain(analysis: Analysis, call: ast.Call) -> bool:
+    plain = not call.keywords and bool(call.args) and not any(isinstance(a, ast.Starred) for a in call.args)
+    return plain and not any(_takes_or_gives_several(analysis, layer) for layer in call.args)
+
+
+def _takes_or_gives_several(analysis: Analysis, layer: ast.expr) -> bool:
+    """Whether a layer is known to take several values, or to give them: nn.Sequential hands on one."""
+    for kind in options(analysis.kind(layer)):
+        function = kind.info if isinstance(kind, Func) else _forward_of(analysis, kind)
+        if function is not None and (_takes_several(function, kind) or isinstance(function.returns, Tup)):
+            return True
+    return False
+
+
+def _forward_of(analysis: Analysis, kind: Kind) -> FuncInfo | None:
+    owners = analysis.mro(kind.cls) if isinstance(kind, Inst) else []
+    methods = (owner.methods for owner in owners if isinstance(owner, ClassInfo))
+    return next((found[name] for found in methods for name in ("__call__", "forward") if name in found), None)
+
+
+def _takes_several(function: FuncInfo, kind: Kind) -> bool:
+    a = function.node.args
+    bound = isinstance(kind, Inst) or isinstance(kind, Func) and kind.receiver is not None
+    positional = [*a.posonlyargs, *a.args][bound:]
+    return len(positional) - len(a.defaults) > 1
 
 
 def outermost(context: Context, call: ast.Call) -> ast.Call:

@@ -1,0 +1,91 @@
+"""``link._children``, ``link.__dict__`` and the like, where Chainer keeps what a module keeps elsewhere.
+
+Helpers give names and values as long as the code only reads names and children, and reads or writes values. What adds
+children or takes them out a person has to write.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.kinds import UNKNOWN, Kind
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.places import function_of
+
+_INNER = (
+    "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and "
+    "named_buffers(), not here"
+)
+_SYMBOLS_OF_LINKS = ("chainer.Link", "chainer.Chain", "chainer.links", "?.")
+PRIVATE = frozenset({"_children", "_params", "_persistent"})
+_METHODS = frozenset({"copy", "count", "difference", "index", "intersection", "issubset", "issuperset", "union"})
+_FUNCTIONS = frozenset({"enumerate", "len", "list", "set", "sorted", "tuple"})
+
+
+def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, name: str) -> None:
+    """``link.__dict__``, ``vars(link)``, ``link._children``: helpers, or a person, say what is meant."""
+    read = context.choices.style == "native" and isinstance(node, ast.Attribute) and is_read(context, node)
+    symbol = f"chainer.Link.{name}"
+    if context.analysis.is_link(kind) or kind == UNKNOWN and read and _holds_persistents(context, node):
+        if read and isinstance(node, ast.Attribute):
+            _put(context, decisions, node, symbol)
+        else:
+            decisions.mark(node, None, symbol, "manual", _INNER, "C2T200")
+    elif kind == UNKNOWN:
+        # in a function that deals with links
+        function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+        if function is not None:
+            with decisions.provided(near=(function, _SYMBOLS_OF_LINKS)):
+                if read and isinstance(node, ast.Attribute):
+                    _put(context, decisions, node, symbol)
+                else:
+                    note = f"if this is a link of Chainer's: {_INNER}"
+                    decisions.mark(node, None, f"?.{name}", "review", note, "C2T390")
+
+
+def _put(context: Context, decisions: Decisions, node: ast.Attribute, symbol: str) -> None:
+    template = f"compat.inner_names(link, '{node.attr}')" if node.attr in PRIVATE else "compat.inner_dict(link)"
+    decisions.replace(node, template, {"link": context.operand(node.value)})
+    decisions.mark(node, context.rules.python[symbol], symbol, "exact")
+
+
+def _holds_persistents(context: Context, node: ast.expr) -> bool:
+    """Whether the function asks the same object for what only links of Chainer's have."""
+    owner, scope = ast.unparse(getattr(node, "value", node)), function_of(context, node)
+    return any(
+        other.attr == "_persistent" and ast.unparse(other.value) == owner and function_of(context, other) is scope
+        for other in context.source.of(ast.Attribute)
+    )
+
+
+def is_read(context: Context, node: ast.Attribute) -> bool:
+    """Whether an attribute is only looked at here, also by the name that it is given."""
+    names, private = [], node.attr in PRIVATE
+    assigned = context.source.parents.get(node)
+    if isinstance(assigned, ast.Assign) and assigned.value is node and len(assigned.targets) == 1:
+        target, scope = assigned.targets[0], function_of(context, node)
+        if not isinstance(target, ast.Name):
+            return False
+        names = [n for n in context.source.of(ast.Name) if n.id == target.id and function_of(context, n) is scope]
+        if sum(not isinstance(name.ctx, ast.Load) for name in names) != 1:
+            return False
+        return all(_is_looked_at(context, name, private) for name in names if name is not target)
+    return isinstance(node.ctx, ast.Load) and _is_looked_at(context, node, private)
+
+
+def _is_looked_at(context: Context, use: ast.expr, private: bool) -> bool:
+    """One use of names or children (``private``), or of a dictionary of values, into which something may be put."""
+    parent = context.source.parents.get(use)
+    if isinstance(parent, ast.Subscript):
+        return parent.value is use and isinstance(parent.ctx, ast.Load if private else (ast.Load, ast.Store))
+    if isinstance(parent, ast.Attribute):
+        return context.is_called(parent) and (parent.attr in _METHODS if private else parent.attr == "get")
+    if isinstance(parent, (ast.For, ast.comprehension)):
+        return private and parent.iter is use
+    if isinstance(parent, ast.Call):
+        return private and use in parent.args and ast.unparse(parent.func) in _FUNCTIONS
+    return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.In, ast.NotIn))
+
+
+__all__ = ["PRIVATE", "emit", "is_read"]

@@ -1,0 +1,56 @@
+"""Functions that give an array or a Variable as they are asked: each call is known by its flags."""
+
+import pytest
+
+from tests.support.native_programs import check
+
+PROGRAM = """
+LABELS = [0, 1, 1, 0]
+
+class Model:
+    def __init__(self, net):
+        self.net = net
+
+    def predict(self, x, softmax=False, *, argmax=False, mode=None):
+        y = self.net(x)
+        with chainer.no_backprop_mode():
+            if softmax and not argmax:
+                return F.softmax(y).array
+            elif mode == 'list':
+                return [y, y]
+        if argmax:
+            return y.array.argmax(axis=1)
+        if mode is None:
+            return y
+        return y.array
+
+def train(net):
+    model = Model(net)
+    x = chainer.Variable(np.random.RandomState(0).randn(4, 3).astype('f'))
+    p, a = model.predict(x, True), model.predict(x, argmax=True)
+    y, z, both = model.predict(x), model.predict(x, mode='raw'), model.predict(x, mode='list')
+    print(p, a, z)
+    return [float((a == LABELS).mean()), float(p.max(axis=1).sum()), float(F.sum(y).array), len(both), float(z.mean())]
+"""
+
+
+def test_each_call_is_known_by_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    code = check(PROGRAM)
+    assert "print(p.cpu().numpy(), a.cpu().numpy(), z.cpu().numpy())" in code
+    printed = capsys.readouterr().out
+    assert "tensor" not in printed
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("model.predict(x, flag)", "print(a)"),  # nobody knows
+        ("model.predict(x, *[True])", "print(a)"),
+        ("model.predict(x, argmax=True, softmax=True)", "print(a.cpu().numpy())"),
+    ],
+)
+def test_what_is_not_told(call: str, text: str) -> None:
+    program = PROGRAM.replace(
+        "    print(p, a, z)", f"    for flag in (True, False):\n        a = {call}\n        print(a)"
+    ).replace("(a == LABELS).mean()", "0")
+    assert text in check(program)
