@@ -164,9 +164,9 @@ def collate(examples: list[Any], device: Any = None) -> Any:
         return {key: collate([example[key] for example in examples], device) for key in first}
     if isinstance(first, str):
         return examples
-    if isinstance(device, int):  # where: device_numbers
+    if isinstance(device, int):  # where: device_numbers, !device_names
         device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-    if isinstance(device, str):  # where: device_names
+    if isinstance(device, (int, str)):  # where: device_names
         device = get_device(device)
     stack: Any = torch.stack if isinstance(first, torch.Tensor) else np.stack
     return torch.as_tensor(stack(examples), device=device)

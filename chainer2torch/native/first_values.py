@@ -40,7 +40,8 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             nn.init.zeros_(param)
         if isinstance(layer, nn.LSTMCell) and name == "bias_ih":  # where: LSTMCell
             param[layer.hidden_size : 2 * layer.hidden_size] = 1
-    for name, value in values.items():
+    return filled(layer, **values)  # where: helper.filled
+    for name, value in values.items():  # where: !helper.filled
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
@@ -48,7 +49,7 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))
-    return layer
+    return layer  # where: !helper.filled
 
 
 @torch.no_grad()

@@ -103,7 +103,7 @@ class LateOptimizer(torch.optim.Optimizer):
     def call_hook(self, hook: Any) -> None:
         """Calls one hook; it finds a gradient at every parameter."""
         fill_missing_gradients(self)
-        if getattr(hook, "call_for_each_param", False):  # where: call_for_each_param, getattr
+        if getattr(hook, "call_for_each_param", False):  # where: call_for_each_param
             for param in self.target.parameters():
                 if param.grad is not None:
                     hook(self, param)

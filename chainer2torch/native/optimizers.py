@@ -58,9 +58,10 @@ class Adam(torch.optim.Adam):
 
     def _prepare(self, args: Any, kwargs: Any) -> None:
         step = max((float(state.get("step", 0)) for state in self.state.values()), default=0) + 1
+        fill_missing_gradients(self)  # where: helper.fill_missing_gradients
         for group in self.param_groups:
             group["eps"] = group["epsilon"] * (1 - group["betas"][1] ** step) ** -0.5
-            for param in group["params"]:
+            for param in group["params"]:  # where: !helper.fill_missing_gradients
                 if param.requires_grad and param.grad is None and not is_lazy(param):
                     param.grad = torch.zeros_like(param)
 

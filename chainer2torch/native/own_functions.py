@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -126,17 +125,7 @@ class _OldStep(torch.autograd.Function):
         needed = zip(found, ctx.needs_input_grad[1:])
         gradients = [torch.as_tensor(g) if need and g is not None else None for g, need in needed]
         if torch.is_grad_enabled():
-            once = functools.partial(_Once.apply, type(ctx.node).__name__)
-            gradients = [g if g is None else once(g.detach().requires_grad_()) for g in gradients]
+            twice = f"{type(ctx.node).__name__} cannot be differentiated twice"
+            error: Any = torch._C._functions.DelayedError(twice.encode(), len(gradients) + 1)
+            return error(None, *(g if g is None else g.detach().requires_grad_() for g in gradients))
         return None, *gradients
-
-
-class _Once(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, name: str, gradient: Tensor) -> Tensor:
-        ctx.name = name
-        return gradient.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise RuntimeError(f"{ctx.name} cannot be differentiated twice")

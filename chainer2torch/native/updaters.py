@@ -84,9 +84,9 @@ class BatchUpdater:
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        if isinstance(device, int):  # where: device_numbers
+        if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-        if isinstance(device, str):  # where: device_names
+        if isinstance(device, (int, str)):  # where: device_names
             device = get_device(device)
         self.device = device
         self.converter = converter or collate  # where: .converter

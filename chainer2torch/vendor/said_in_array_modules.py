@@ -152,9 +152,11 @@ class ArrayModules:
 
 def _may_be_module(node: ast.expr, modules: Collection[str]) -> bool:
     """Whether an expression may be an array module: what gives one, or something that is named as they are named."""
+    if isinstance(node, ast.IfExp):
+        return _may_be_module(node.body, modules) or _may_be_module(node.orelse, modules)
     name = last(node.func if isinstance(node, ast.Call) else node)
-    if isinstance(node, ast.Call) and name in _GIVE_MODULES:
-        return True
+    if isinstance(node, ast.Call) and (name in _GIVE_MODULES or name in _ARRAY_MODULES):
+        return name in _GIVE_MODULES  # `x.numpy()` is an array
     return name in modules or _is_named_as_module(name)
 
 

@@ -5,9 +5,13 @@ import os
 import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 import pytest
+import torch
 
 from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
@@ -385,6 +389,34 @@ def test_a_helper_that_gives_losses_to_updates_says_so() -> None:
         assert ("compute_gradients" in text) == gives, "only asking for `update` gives it none"
 
 
+def test_a_part_goes_where_what_takes_its_place_is_there() -> None:
+    """Else two helpers would say the same lines; each combination fills and steps as the whole does."""
+
+    def built(*names: str, said: str = "x = 1") -> tuple[str, types.ModuleType]:
+        text, module = compat_file.build(names, style="native", said=words(said)), types.ModuleType("helpers")
+        exec(compile(text, "<helpers>", "exec"), module.__dict__)
+        return text, module
+
+    for names in (["initialized"], ["initialized", "filled"]):
+        text, module = built(*names)
+        assert text.count("value(given)") == 1 and ("return filled(layer" in text) == (len(names) > 1)
+        layer, fill = torch.nn.Linear(2, 3), mock.Mock(side_effect=lambda param: param.fill_(2), dtype=None)
+        made = module.initialized(layer, weight=fill, bias=3.0)
+        assert made is layer and fill.call_count == 1 and (layer.weight == 2).all() and (layer.bias == 3).all()
+    for names in (["Adam"], ["Adam", "MomentumSGD", "fill_missing_gradients"]):
+        text, module = built(*names)
+        assert text.count("param.grad = torch.zeros_like(param)") == 1
+        param = torch.nn.Parameter(torch.ones(2))
+        optimizer = module.Adam([param], lr=0.5)
+        optimizer.step()
+        assert param.grad is not None and not param.grad.any()
+    for said, text_too in (("collate(x, 0)", False), ("collate(x, 0)\nf(device='@numpy')", True)):
+        text, module = built("collate", said=said)
+        assert ("(int, str)" in text) == ("isinstance(device, int)" not in text) == text_too
+        for device in (-1, *["@numpy"] * text_too):
+            assert module.collate([np.ones(2, "f")], device).device == torch.device("cpu")
+
+
 def test_what_only_a_helper_says_is_not_said_by_the_program() -> None:
     """`_OldStep.apply` is no use of the `apply` of a function of the program's."""
     said = words("class A(compat.Function):\n    def forward(self, x):\n        return x\n")
@@ -453,6 +485,8 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
     ("program", "said"),
     [
         ("x = np.exp(y)\nx.reshape(2)", {VIEWS_OF_MODULES: False}),
+        ("x = y.cpu().numpy()\nx.reshape(2, 3)", {VIEWS_OF_MODULES: False}),
+        ("import numpy\nlib = numpy if x is None else cupy\nlib.reshape(x, (2, 3))", {VIEWS_OF_MODULES: True}),
         (
             "my_xp = device.xp\nmy_xp.reshape(a, 2)\nif my_xp == np: pass",
             {VIEWS_OF_MODULES: True, MODULES_COMPARED: True},
