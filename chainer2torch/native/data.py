@@ -54,11 +54,10 @@ class Batches:
     dataset = property(lambda self: self.loader.dataset)  # where: .dataset
     batch_size = property(lambda self: self.loader.batch_size)  # where: .batch_size
     current_position = property(lambda self: self._inside * self.loader.batch_size)  # where: current_position
+    epoch_detail = property(
+        lambda self: self.epoch + self._inside * self.loader.batch_size / len(self.loader.dataset)
+    )  # where: epoch_detail
     _inside = property(lambda self: self._drawn % len(self.loader))
-
-    @property
-    def epoch_detail(self) -> float:
-        return float(self.epoch + self._inside * self.loader.batch_size / len(self.loader.dataset))
 
     def finalize(self) -> None:
         self._batches = None

@@ -26,14 +26,13 @@ def initialized(layer: _Model, **values: Any) -> _Model:
     Those are N(0, 1 / fan_in) and 0; the forget gate of an LSTMCell has the bias 1, as in L.LSTM, that of nn.LSTM 0.
     A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
     """
-    vars(layer).setdefault("filled_when_inferred", False)
     if any(is_lazy(param) for param in layer.parameters(recurse=False)):  # where: Lazy*
         vars(layer).update(filled_when_inferred=True, reset_parameters=functools.partial(initialized, layer, **values))
         return layer
     vars(layer).pop("reset_parameters", None)  # where: Lazy*
     for name, param in layer.named_parameters(recurse=False) if isinstance(layer, _LAYERS) else ():
         std = param[:1].numel() ** -0.5
-        if isinstance(layer, nn.Bilinear) and name == "weight":  # where: Bilinear
+        if isinstance(layer, nn.Bilinear) and name == "weight":  # where: own.Bilinear
             std = param[:, 0].numel() ** -0.5
         if name.startswith("weight"):
             nn.init.normal_(param, std=std)
@@ -125,7 +124,7 @@ def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], 
 
 @torch.no_grad()
 def parameter(values: Any = None, shape: Any = None) -> Any:
-    """A parameter with its first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
+    """A parameter with first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
 
     Without a shape it has that of the array, or waits for initialize_parameter.
     """

@@ -128,7 +128,7 @@ class _Optimizer(torch.optim.Optimizer):
 
 
 class MomentumSGD(torch.optim.Optimizer):
-    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v. A missing gradient counts as zero.
+    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v. A missing gradient is zero.
 
     torch.optim.SGD multiplies the velocity by today's rate: equal only while the rate does not change.
     Source: chainer.optimizers.MomentumSGD.
@@ -148,7 +148,7 @@ class MomentumSGD(torch.optim.Optimizer):
 
 
 class NesterovAG(_Optimizer):
-    """Nesterov's accelerated gradient in Chainer's form: p += momentum ** 2 * v - (1 + momentum) * lr * grad, v as new.
+    """Nesterov's gradient in Chainer's form: p += momentum ** 2 * v - (1 + momentum) * lr * grad, v as new.
 
     torch.optim.SGD(nesterov=True) is another formula. Source: chainer.optimizers.NesterovAG.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -61,7 +62,7 @@ class Function:
         outputs = _OldStep.apply(self, *map(torch.as_tensor, inputs))  # type: ignore[no-untyped-call]
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: .apply
+    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: own.apply
         return tuple(_OldStep.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
     def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
@@ -122,13 +123,11 @@ class _OldStep(torch.autograd.Function):
         ctx.node.output_data = tuple(ctx.outputs)  # where: .output_data
         with torch.no_grad():
             found = ctx.node.backward(tuple(ctx.inputs), grad_outputs)
-        gradients = [
-            torch.as_tensor(g) if need and g is not None else None for g, need in zip(found, ctx.needs_input_grad[1:])
-        ]
+        needed = zip(found, ctx.needs_input_grad[1:])
+        gradients = [torch.as_tensor(g) if need and g is not None else None for g, need in needed]
         if torch.is_grad_enabled():
-            name = type(ctx.node).__name__
-            once: Any = _Once
-            gradients = [g if g is None else once.apply(name, g.detach().requires_grad_()) for g in gradients]
+            once = functools.partial(_Once.apply, type(ctx.node).__name__)
+            gradients = [g if g is None else once(g.detach().requires_grad_()) for g in gradients]
         return None, *gradients
 
 

@@ -2,7 +2,8 @@
 
 Such a part stays where one of these names is said; ``Lazy*`` stands for all names that begin so, ``.lr`` for the
 member of an object only: a keyword, a key or another string of the same letters does not count; ``opt.lr`` for that of
-what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only. The mark stands
+what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only; ``own.apply``
+for a name that a text of the program says, not a helper; ``helper.Adam`` for a helper that is there. The mark stands
 in the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last
 one only, as an argument by position must not become that of another parameter.
 """

@@ -42,6 +42,7 @@ LONGER = {
         for both in ("", "Bi")
         for kind in ("LSTM", "GRU", "RNN", "RNNTanh", "RNNReLU")
     },
+    "params_of": (52, 7),
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
     "name_in_hook": (53, 7),
