@@ -56,6 +56,14 @@ class UpdateRule:
         self.state: Any = None
         self.t = 0
 
+    @property
+    def _state(self) -> Any:
+        return self.state  # as Chainer keeps it
+
+    @_state.setter
+    def _state(self, state: Any) -> None:
+        self.state = state
+
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Calls ``hook`` with the rule and the parameter, before or after ("post") each update."""
         self.hooks.append((getattr(hook, "timing", "pre") if timing == "auto" else timing, hook))

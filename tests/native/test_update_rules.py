@@ -315,3 +315,23 @@ def test_another_adam_in_the_program_keeps_the_long_forms() -> None:
         HEAD + source + "\n\nother = chainer.optimizers.Adam(0.1)\n", options=Options(style="native")
     )
     assert "compat.faithful_Adam" in result.code
+
+
+def test_a_state_that_is_made_before_the_first_update() -> None:
+    program = f"""{OWN.split("def loss_of")[0]}
+
+def train(model):
+    optimizer = Own()
+    optimizer.setup(model)
+    for param in model.params():
+        rule = param.update_rule
+        if rule.state is None:
+            rule._state = {{}}
+            rule.init_state(param)
+        rule.state['v'] += 0.5
+    x = chainer.Variable(np.ones((4, 3), 'f'))
+    for _ in range(2):
+        optimizer.update(lambda: F.sum(model(x) ** 2))
+    return [float(model.l1.W.array.sum()), optimizer.t]
+"""
+    check(program)

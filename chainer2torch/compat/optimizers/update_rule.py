@@ -121,6 +121,14 @@ class UpdateRule:
             self._missed = self._optimizer.t - value
 
     @property
+    def _state(self) -> dict[str, Any] | None:
+        return self.state  # as Chainer keeps it
+
+    @_state.setter
+    def _state(self, state: dict[str, Any] | None) -> None:
+        self._own_state = state
+
+    @property
     def state(self) -> dict[str, Any] | None:
         """The state arrays by name; None before the first update."""
         if self._has_own_formula or self._optimizer is None:
