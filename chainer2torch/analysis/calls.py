@@ -11,6 +11,7 @@ from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.chosen_returns import chosen_return
+from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
@@ -183,6 +184,9 @@ class Calls(LibraryCalls):
             return UNKNOWN
         a = func.node.args
         names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        own = class_of(func, receiver)
+        if own is not None and names:
+            self.feed(func, names[0], own)
         if func.cls is not None and not func.is_static and names and receiver is not None:
             names = names[1:]
         fed = dict(zip(names, args))
@@ -209,7 +213,8 @@ class Calls(LibraryCalls):
         self.reads(func, "return")
         if func.returns is not None:
             chosen = chosen_return(func, fed) if rest is None and not self.widened(func) else None
-            return func.returns if chosen is None else func.gives.get(chosen, BOTTOM)
+            given = func.returns if chosen is None else func.gives.get(chosen, BOTTOM)
+            return given if own is None else made_by(self, func, given, own)
         return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
 
     def feed(self, func: FuncInfo, name: str, kind: Kind) -> None:

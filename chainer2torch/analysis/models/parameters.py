@@ -89,6 +89,9 @@ def _variadic(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind:
 
 def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:
     if index == 0 and func.cls is not None and not func.is_static:
+        called_by = func.params.get(name) if func.is_classmethod else None
+        if called_by is not None and all(isinstance(kind, Class) for kind in options(called_by)):
+            return called_by
         return Class(func.cls) if func.is_classmethod else Inst(func.cls)
     hint = interpreter.hint(func, name)
     if hint is not None:

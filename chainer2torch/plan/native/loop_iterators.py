@@ -7,6 +7,7 @@ import dataclasses
 import enum
 from collections.abc import Sequence
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Const,
@@ -25,6 +26,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.models import data
+from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.loaders import Need, need_of
@@ -281,6 +283,20 @@ def is_copied(use: Use) -> bool:
     return isinstance(kind, Ref) and kind.name in _COPIES
 
 
+def hands_on_a_class(analysis: Analysis, module: ModuleInfo) -> bool:
+    """``make(iterator_class=SerialIterator)``: what is made of it is an iterator as Chainer has them, and no loader."""
+    for node in module.source.of(ast.Name, ast.Attribute):
+        kind = analysis.kind(node)
+        if not (isinstance(kind, Ref) and kind.name.startswith(_MODULE) and isinstance(node.ctx, ast.Load)):
+            continue
+        outer = module.source.parents[node]
+        asked = isinstance(outer, ast.Call) and ast.unparse(outer.func) in ("isinstance", "issubclass")
+        called = isinstance(outer, ast.Call) and outer.func is node
+        if not asked and not called and not isinstance(outer, (ast.Attribute, ast.ClassDef)):
+            return True
+    return False
+
+
 def needs_collation(objects: Objects, inst: Inst) -> bool:
     """Whether examples may have lists in them, which default_collate takes apart and Chainer stacks."""
     dataset = objects.analysis.objects.get(inst.site, {}).get("dataset")
@@ -331,6 +347,7 @@ __all__ = [
     "Iterator",
     "bound_of",
     "form_of",
+    "hands_on_a_class",
     "needs_collation",
     "has_place",
     "is_copied",

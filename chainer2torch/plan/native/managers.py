@@ -24,6 +24,7 @@ from chainer2torch.plan.native.asked_updaters import COUNTS, UNKNOWN_MEMBER, ask
 from chainer2torch.plan.native.handed import are_handed, counting, draw_themselves
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
+from chainer2torch.plan.native.loop_iterators import hands_on_a_class
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, is_read, repeats
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
@@ -344,7 +345,11 @@ class _Reader:
             for use in uses
             if use.context.module in self.modules and self.objects.concern(use.inst) is ITERATORS and use.inst.site
         ]
-        return bool(found) and all(map(self._is_loader, found))
+        return (
+            bool(found)
+            and all(map(self._is_loader, found))
+            and not any(hands_on_a_class(self.analysis, module) for module in self.modules)
+        )
 
     def _is_loader(self, use: Use) -> bool:
         bound = bound_of(self.objects, use.inst)

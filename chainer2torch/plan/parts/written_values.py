@@ -32,6 +32,7 @@ _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as 
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_TEXT = "chainer.Variable.__str__"
 _CONTAINERS = (Dct, Lst, Tup)
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
@@ -100,8 +101,28 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
             template = "value.item()" if whole else "value.cpu().numpy()[()]" if alone else "compat.shown(value)"
             wrap(context, decisions, node, template)
+        elif _is_variable(context, node, kind):
+            _array_of_variable(context, decisions, node)
         else:
             to_host_if_array(context, decisions, node)
+
+
+def _is_variable(context: Context, node: ast.expr, kind: Kind) -> bool:
+    """Whether it is known for sure to be a tensor that is a Variable at times: what a parameter is taken for is not."""
+    kinds = options(kind)
+    if context.migrated or not all(isinstance(k, Tensor) for k in kinds):
+        return False
+    sure = not isinstance(node, ast.Name) or all(
+        isinstance(k, Tensor) and (k.rank is not None or k.dtype) for k in kinds
+    )
+    return sure and any(isinstance(k, Tensor) and not k.array for k in kinds)
+
+
+def _array_of_variable(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """``print(loss)``: the text of the array, without `variable(...)` around it."""
+    if wrap(context, decisions, node, "value.detach().cpu().numpy()"):
+        row = context.rules.python[_TEXT]
+        decisions.mark(node, row, row.name, row.state)
 
 
 def _may_be_none(context: Context, node: ast.expr) -> bool:

@@ -24,7 +24,9 @@ class Migrated:
     code: str
     after: str
     left: str | None
-    exact: frozenset[tuple[str, str]] = frozenset()  # symbols and codes of the exact sites
+    exact: frozenset[tuple[str, str]] = (
+        frozenset()
+    )  # symbols and codes of the sites that are exact, or but for a declared difference
     made: str = ""  # the emitted text of ``setup``, where that stands at the top level
 
 
@@ -68,7 +70,7 @@ def migrate(source: str, migrate_source: Callable[..., Any], rules: Any, known: 
     if result.error:
         return Migrated(source, "", f"error: {result.error}")
     left = [f"{site.symbol} is {site.state}: {site.message}" for site in result.sites if site.state in _LEFT]
-    exact = frozenset((site.symbol, site.code) for site in result.sites if site.state == "exact")
+    exact = frozenset((site.symbol, site.code) for site in result.sites if site.state in ("exact", "close"))
     return Migrated(result.code, emitted(result.code), "; ".join(left) or None, exact, made(result.code))
 
 

@@ -1,0 +1,34 @@
+"""Class methods: ``cls`` is each of the classes by which one is called, and ``cls(...)`` makes one of that class."""
+
+from __future__ import annotations
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import Class, Inst, Kind, options
+from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+
+
+def class_of(func: FuncInfo, receiver: Kind | None) -> Class | None:
+    """The class by which a class method is called: ``MLP.load(path)``, ``model.load(path)``."""
+    if not func.is_classmethod or receiver is None:
+        return None
+    if isinstance(receiver, Class):
+        return receiver
+    return Class(receiver.cls) if isinstance(receiver, Inst) and isinstance(receiver.cls, ClassInfo) else None
+
+
+def made_by(interpreter: Interpreter, func: FuncInfo, given: Kind, cls: Class) -> Kind:
+    """What a class method gives: of the objects of its class and those below it, the ones of the class asked."""
+    kinds = options(given)
+    of_class = [kind for kind in kinds if _is_of(interpreter, kind, cls.info)]
+    if not of_class or func.cls is None:
+        return given
+    others = [kind for kind in kinds if not _is_of(interpreter, kind, func.cls)]
+    return join_all([*of_class, *others])
+
+
+def _is_of(interpreter: Interpreter, kind: Kind, cls: ClassInfo) -> bool:
+    return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and cls in interpreter.mro(kind.cls)
+
+
+__all__ = ["class_of", "made_by"]
