@@ -10,8 +10,15 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import comes_from_host
 
 # of unittest
-OF_CLASSES = frozenset({"assertIsInstance", "assertNotIsInstance"})
+_ASSERTIONS = frozenset({"assertIsInstance", "assertNotIsInstance"})
 _EITHER = frozenset({"numpy.ndarray", "torch.Tensor"})
+
+
+def asserts_class(context: Context, call: ast.Call) -> bool:
+    """Whether a call is an assertion of a test about the class of an array, which is a tensor or has ``type(x)``."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ASSERTIONS or len(call.args) < 2:
+        return False
+    return _classes(context, call.args[0]) == {"torch.Tensor"} or bool(_of_type(context, call.args[1]))
 
 
 def class_of_other(context: Context, decisions: Decisions, call: ast.Call) -> None:

@@ -52,7 +52,7 @@ from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
 from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
-from chainer2torch.plan.parts.types_of_arrays import OF_CLASSES
+from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
@@ -146,7 +146,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
     elif writes_text(context, call, callee):
         for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
             as_text(context, decisions, argument)
-    elif isinstance(call.func, ast.Attribute) and call.func.attr in OF_CLASSES:
+    elif asserts_class(context, call):
         tested_class(context, decisions, call)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         compare_dtypes(context, decisions, call.args[:2])
