@@ -24,11 +24,13 @@ def fed_to_numpy(context: Context, decisions: Decisions, name: str, node: ast.ex
 
 
 def is_fed_tensor(context: Context, node: ast.expr) -> bool:
-    """Whether a value of unknown kind is such a parameter, or a part of one."""
+    """Whether a value of unknown kind is such a parameter, a part of one, or computed with one."""
     if context.analysis.kind(node) != UNKNOWN:
         return False
-    if isinstance(node, ast.Subscript):
-        return is_fed_tensor(context, node.value)
+    if isinstance(node, (ast.Subscript, ast.UnaryOp)):
+        return is_fed_tensor(context, node.value if isinstance(node, ast.Subscript) else node.operand)
+    if isinstance(node, ast.BinOp):
+        return is_fed_tensor(context, node.left) or is_fed_tensor(context, node.right)
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -29,6 +29,9 @@ def class_of_other(context: Context, decisions: Decisions, call: ast.Call) -> No
     if asked and other and (asked != other or len(asked) > 1):
         decisions.replace(call.args[1], _named(asked), {})
         decisions.mark(call.args[1], None, "numpy.ndarray", "exact", "", "C2T320")
+    elif other and all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(call.args[0]))):
+        message = "a Variable is never an array in Chainer; here both may be tensors"
+        decisions.mark(call.args[1], None, "numpy.ndarray", "review", message, "C2T320")
 
 
 def types_compared(context: Context, decisions: Decisions, node: ast.Compare) -> None:

@@ -33,12 +33,17 @@ def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
 
 def _registering(analysis: Analysis, cls: ClassInfo) -> list[ast.AST]:
     """What registers something in a class and its bases: whole blocks of ``init_scope``, and calls of other kinds."""
-    nodes = [node for base in analysis.mro(cls) if isinstance(base, ClassInfo) for node in nodes_of(base.node)]
-    blocks: list[ast.AST] = [
-        n for n in nodes if isinstance(n, ast.With) and len(n.items) == 1 and _is_scope(n.items[0])
-    ]
-    of_blocks = {id(inner) for n in blocks if isinstance(n, ast.With) for inner in nodes_of(n.items[0])}
-    return blocks + [n for n in nodes if (_registers(n) or _hands_links_on(n)) and id(n) not in of_blocks]
+    bases = [base for base in analysis.mro(cls) if isinstance(base, ClassInfo)]
+    found: list[ast.AST] = []
+    for at, base in enumerate(bases):
+        nodes = list(nodes_of(base.node))
+        blocks = [n for n in nodes if isinstance(n, ast.With) and len(n.items) == 1 and _is_scope(n.items[0])]
+        of_blocks = {id(inner) for block in blocks for inner in nodes_of(block.items[0])}
+        # a constructor of the project's says itself what it registers of what it is handed
+        own = any("__init__" in other.methods for other in bases[at + 1 :])
+        found += blocks
+        found += [n for n in nodes if id(n) not in of_blocks and (_registers(n) or not own and _hands_links_on(n))]
+    return found
 
 
 def _is_scope(item: ast.withitem) -> bool:
