@@ -212,7 +212,9 @@ class Calls(LibraryCalls):
             self.feed(func, a.vararg.arg, rest)
         self.reads(func, "return")
         if func.returns is not None:
-            chosen = chosen_return(func, fed) if rest is None and not self.widened(func) else None
+            # where objects are chosen, what becomes of each is decided for all
+            told = rest is None and not self.widened(func) and not _holds_objects(func.returns)
+            chosen = chosen_return(func, fed) if told else None
             given = func.returns if chosen is None else func.gives.get(chosen, BOTTOM)
             return given if own is None else made_by(self, func, given, own)
         return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
@@ -281,6 +283,10 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _holds_objects(kind: Kind) -> bool:
+    return any(isinstance(one, (Inst, Class, Func, Ref, Method)) for one in options(kind))
 
 
 def _with_shapes(node: ast.Call, args: list[Kind], keywords: dict[str, Kind]) -> tuple[list[Kind], dict[str, Kind]]:

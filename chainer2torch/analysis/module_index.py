@@ -93,6 +93,12 @@ class FuncInfo:
         return found
 
     @functools.cached_property
+    def walked(self) -> frozenset[str]:
+        """The names through which its body goes, one item after the other."""
+        loops = self.inside.of(ast.For, ast.comprehension)
+        return frozenset(node.iter.id for node in loops if isinstance(node.iter, ast.Name))
+
+    @functools.cached_property
     def listed(self) -> frozenset[str]:
         """The names that its body treats as lists of things, which a batch in one tensor is not."""
         found: set[str] = set()

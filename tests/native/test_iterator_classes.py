@@ -11,8 +11,10 @@ def fit(model, data, iterator_class=iterators.SerialIterator, out='{out}'):
     it = iterator_class(data, 4, shuffle=False)
     optimizer = optimizers.SGD(0.1)
     optimizer.setup(model)
-    loss_func = lambda x, t: F.softmax_cross_entropy(model(x), t)
-    updater = training.updaters.StandardUpdater(it, optimizer, loss_func=loss_func)
+    def loss(x, t):
+        return F.softmax_cross_entropy(model(x), t)
+
+    updater = training.updaters.StandardUpdater(it, optimizer, loss_func=loss)
     trainer = training.Trainer(updater, (2, 'epoch'), out=out)
     trainer.extend(extensions.LogReport())
     trainer.run()

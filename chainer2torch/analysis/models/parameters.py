@@ -106,7 +106,7 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, 
     seed = Tensor() if is_tensor and default is None else UNKNOWN
     if isinstance(fed, Unknown):
         return seed
-    if fed == Tensor() and name in func.listed:  # what somebody else's `forward` is taken to get
+    if fed == Tensor() and name in func.walked:  # what somebody else's `forward` is taken to get
         return UNKNOWN
     if fed is not None:
         return fed

@@ -22,7 +22,7 @@ class Sequential(ChainList):
     __repr__ = nn.Module.__repr__
 
     def __init__(self, *layers: Callable[..., Any]) -> None:
-        super().__init__()
+        nn.Module.__init__(self)  # that of a list would add its modules as a list does
         self._layers: list[Any] = []
         self.extend(layers)
 

@@ -45,7 +45,7 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
 
 
 def _put(context: Context, decisions: Decisions, node: ast.Attribute, symbol: str) -> None:
-    template = f"native.inner_names(link, '{node.attr}')" if node.attr in PRIVATE else "native.inner_dict(link)"
+    template = f"compat.inner_names(link, '{node.attr}')" if node.attr in PRIVATE else "compat.inner_dict(link)"
     decisions.replace(node, template, {"link": context.operand(node.value)})
     decisions.mark(node, context.rules.python[symbol], symbol, "exact")
 

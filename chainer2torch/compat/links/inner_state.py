@@ -7,8 +7,8 @@ from typing import Any
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from chainer2torch.native.link_attributes import link_attribute, set_link_attribute
-from chainer2torch.native.links import _parameter_names, link_children
+from chainer2torch.compat.links.link_names import link_attribute, set_link_attribute
+from chainer2torch.compat.links.link_slots import link_children, parameter_names
 
 _STATISTICS = {"running_mean": "avg_mean", "running_var": "avg_var", "num_batches_tracked": "N"}
 
@@ -28,8 +28,7 @@ def inner_names(link: Any, kind: str) -> Any:
         listed = isinstance(link, (nn.ModuleList, nn.Sequential))
         return [child for _, child in children] if listed else {name for name, _ in children}
     if kind == "_params":
-        names = _parameter_names(link)
-        return {names.get(name, name) for name, parameter in link._parameters.items() if parameter is not None}
+        return {name for name, _ in parameter_names(link)}
     renamed = _STATISTICS if isinstance(link, _NormBase) else {}
     found = {renamed.get(name, name) for name, buffer in link._buffers.items() if buffer is not None}
     return found | set(vars(link).get("_chainer_persistent", ())) | ({"N"} if isinstance(link, _NormBase) else set())
@@ -62,5 +61,8 @@ class LinkDict:
 
 
 def inner_dict(link: Any) -> Any:
-    """``link.__dict__``; of a module, whose own holds neither parameters nor children, what stands for it."""
+    """``link.__dict__``; of a module, whose own holds neither parameters nor children, what stands for it.
+
+    Source: chainer.Link.
+    """
     return LinkDict(link) if isinstance(link, nn.Module) else vars(link)
