@@ -50,7 +50,7 @@ _WRITING = ("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "
 class ArrayModule:
     """NumPy's functions for the tensors of a device, as :func:`with_numpy`. Source: numpy; cupy."""
 
-    ndarray = torch.Tensor  # where: .ndarray
+    ndarray = torch.Tensor  # where: ndarray_of_modules
     bool, int, float = bool, int, float  # where: .bool, .int, .float
 
     part = ""
@@ -62,27 +62,28 @@ class ArrayModule:
         if name in ("broadcast_to", "ravel", "reshape", "swapaxes"):  # where: views_of_modules
             return lambda a, *places, **named: getattr(self.asarray(a), name)(*places, *named.values())
         found = getattr(getattr(np, self.part) if self.part else np, name)
-        if isinstance(found, types.ModuleType):  # where: random, linalg, testing
+        if isinstance(found, types.ModuleType):  # where: parts_of_modules
             return ArrayModule(self.device, name)
         if found is None or isinstance(found, float) or isinstance(found, type) and issubclass(found, _TYPES):
             return found
         if name.startswith("_") or not callable(found) or isinstance(found, type):
             raise AttributeError(f"numpy.{name} has no counterpart for tensors: write it with torch")
-        call = functools.partial(with_numpy, found, device=self.device)
+        call: Any = functools.partial(with_numpy, found, device=self.device)
         if self.part == "random" and name != "randint":  # where: drawn_as
             call = functools.partial(_drawn, found, device=self.device)
         if self.device.type != "cpu" and not self.part:  # where: written_by_modules
             call = functools.partial(_writing, found, device=self.device)
-        if isinstance(found, np.ufunc):  # where: .at, .reduce
-            call.at = functools.partial(_writing, found.at, device=self.device)  # type: ignore[attr-defined]
-            call.reduce = functools.partial(with_numpy, found.reduce, device=self.device)  # type: ignore[attr-defined]
+        if isinstance(found, np.ufunc):  # where: at_of_modules
+            call.at = functools.partial(_writing, found.at, device=self.device)
+        if isinstance(found, np.ufunc):  # where: reduce_of_modules
+            call.reduce = functools.partial(with_numpy, found.reduce, device=self.device)
         return call
 
     def __eq__(self, other: object) -> Any:  # where: modules_compared
         device = torch.device("cpu") if other is np else getattr(other, "device", None)
         return self.device == device and self.part == getattr(other, "part", "")
 
-    def asarray(self, a: Any, dtype: Any = None) -> Any:  # where: .asarray, views_of_modules
+    def asarray(self, a: Any, dtype: Any = None) -> Any:  # where: asarray_of_modules, views_of_modules
         if isinstance(a, Tensor) and dtype is None:
             return a.to(self.device)
         return with_numpy(np.asarray, a, dtype, device=self.device)
@@ -99,7 +100,7 @@ class ArrayModule:
     def expand_dims(self, a: Any, axis: Any) -> Any:  # where: views_of_modules
         return self.asarray(a).unsqueeze(axis)
 
-    def shuffle(self, x: Any) -> None:  # where: .shuffle
+    def shuffle(self, x: Any) -> None:  # where: shuffled_by_modules
         """Reorders the first axis in place. Source: numpy.random.shuffle."""
         if isinstance(x, Tensor):
             x.copy_(x[torch.from_numpy(np.random.permutation(len(x))).to(x.device)])

@@ -38,34 +38,34 @@ class _ArrayMethods:
     def __init__(self, x: Tensor):
         self.x = x
 
-    def copy(self) -> Tensor:
+    def copy(self) -> Tensor:  # where: of_numpy.copy
         return self.x.clone()
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Any) -> None:  # where: of_numpy.fill
         self.x.fill_(value)
 
-    def get(self) -> Any:
+    def get(self) -> Any:  # where: of_numpy.get
         return self.x.cpu().numpy()
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.max
         return self.x.amax(self._axes(axis), keepdim=keepdims)
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.min
         return self.x.amin(self._axes(axis), keepdim=keepdims)
 
-    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:  # where: of_numpy.std
         return self.x.std(self._axes(axis), correction=ddof, keepdim=keepdims)
 
-    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:  # where: of_numpy.var
         return self.x.var(self._axes(axis), correction=ddof, keepdim=keepdims)
 
-    def nonzero(self) -> tuple[Tensor, ...]:
+    def nonzero(self) -> tuple[Tensor, ...]:  # where: of_numpy.nonzero
         return self.x.nonzero(as_tuple=True)
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
+    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:  # where: of_numpy.repeat
         return self.x.repeat_interleave(torch.as_tensor(repeats, device=self.x.device), dim=axis)
 
-    def sort(self, axis: int = -1) -> None:
+    def sort(self, axis: int = -1) -> None:  # where: of_numpy.sort
         self.x.copy_(self.x.sort(axis).values)
 
     def _axes(self, axis: Any) -> Any:

@@ -54,11 +54,10 @@ class Batches:
     dataset = property(lambda self: self.loader.dataset)  # where: .dataset
     batch_size = property(lambda self: self.loader.batch_size)  # where: .batch_size
     current_position = property(lambda self: self._inside * self.loader.batch_size)  # where: current_position
+    epoch_detail = property(
+        lambda self: self.epoch + self._inside * self.loader.batch_size / len(self.loader.dataset)
+    )  # where: epoch_detail
     _inside = property(lambda self: self._drawn % len(self.loader))
-
-    @property
-    def epoch_detail(self) -> float:
-        return float(self.epoch + self._inside * self.loader.batch_size / len(self.loader.dataset))
 
     def finalize(self) -> None:
         self._batches = None
@@ -165,9 +164,9 @@ def collate(examples: list[Any], device: Any = None) -> Any:
         return {key: collate([example[key] for example in examples], device) for key in first}
     if isinstance(first, str):
         return examples
-    if isinstance(device, int):  # where: device_numbers
+    if isinstance(device, int):  # where: device_numbers, !device_names
         device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-    if isinstance(device, str):  # where: device_names
+    if isinstance(device, (int, str)):  # where: device_names
         device = get_device(device)
     stack: Any = torch.stack if isinstance(first, torch.Tensor) else np.stack
     return torch.as_tensor(stack(examples), device=device)

@@ -68,9 +68,9 @@ def to_device(device: Any, x: Any) -> Any:
         return {key: to_device(device, value) for key, value in x.items()}
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biufc":
         x = torch.as_tensor(x)
-    if isinstance(device, int):  # where: device_numbers
+    if isinstance(device, int):  # where: device_numbers, !device_names
         device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-    if isinstance(device, str):  # where: device_names
+    if isinstance(device, (int, str)):  # where: device_names
         device = get_device(device)
     return x if device is None or not isinstance(x, torch.Tensor) else x.to(device)
 

@@ -38,9 +38,9 @@ class Evaluator(extensions.Evaluator):
         targets = target if isinstance(target, dict) else {"main": target}
         super().__init__(iterators, {path: m for name, t in targets.items() for path, m in observers(t, name).items()})
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
-        if isinstance(device, int):  # where: device_numbers
+        if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-        if isinstance(device, str):  # where: device_names
+        if isinstance(device, (int, str)):  # where: device_names
             device = get_device(device)
         self.converter, self.device = converter, device
 

@@ -26,14 +26,13 @@ def initialized(layer: _Model, **values: Any) -> _Model:
     Those are N(0, 1 / fan_in) and 0; the forget gate of an LSTMCell has the bias 1, as in L.LSTM, that of nn.LSTM 0.
     A lazy layer is filled when its shape is inferred. Source: ``initialW`` and ``initial_bias`` of chainer.links.
     """
-    vars(layer).setdefault("filled_when_inferred", False)
     if any(is_lazy(param) for param in layer.parameters(recurse=False)):  # where: Lazy*
         vars(layer).update(filled_when_inferred=True, reset_parameters=functools.partial(initialized, layer, **values))
         return layer
     vars(layer).pop("reset_parameters", None)  # where: Lazy*
     for name, param in layer.named_parameters(recurse=False) if isinstance(layer, _LAYERS) else ():
         std = param[:1].numel() ** -0.5
-        if isinstance(layer, nn.Bilinear) and name == "weight":  # where: Bilinear
+        if isinstance(layer, nn.Bilinear) and name == "weight":  # where: own.Bilinear
             std = param[:, 0].numel() ** -0.5
         if name.startswith("weight"):
             nn.init.normal_(param, std=std)
@@ -41,7 +40,8 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             nn.init.zeros_(param)
         if isinstance(layer, nn.LSTMCell) and name == "bias_ih":  # where: LSTMCell
             param[layer.hidden_size : 2 * layer.hidden_size] = 1
-    for name, value in values.items():
+    return filled(layer, **values)  # where: helper.filled
+    for name, value in values.items():  # where: !helper.filled
         # a normalization without a gamma has ones there, which nothing fills
         given: Any = None if name in layer._non_persistent_buffers_set else getattr(layer, name)
         if callable(value) and given is not None:
@@ -49,7 +49,7 @@ def initialized(layer: _Model, **values: Any) -> _Model:
             value(given)
         elif value is not None and given is not None:
             given.copy_(torch.as_tensor(value))
-    return layer
+    return layer  # where: !helper.filled
 
 
 @torch.no_grad()
@@ -125,7 +125,7 @@ def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], 
 
 @torch.no_grad()
 def parameter(values: Any = None, shape: Any = None) -> Any:
-    """A parameter with its first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
+    """A parameter with first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
 
     Without a shape it has that of the array, or waits for initialize_parameter.
     """

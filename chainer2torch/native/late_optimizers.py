@@ -51,6 +51,7 @@ class LateOptimizer(torch.optim.Optimizer):
 
     target: Any = None
     t, epoch = _setting("t"), _setting("epoch")  # where: opt.t, opt.epoch, getattr
+    hyperparam = property(lambda self: self)  # where: hyperparam
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__([{"params": []}], *args, **options)
@@ -62,11 +63,6 @@ class LateOptimizer(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:  # where: objects_copied, deepcopy, pickle, dump, multiprocessing, Process
         return vars(self)
-
-    @property
-    def hyperparam(self) -> Any:
-        """The optimizer itself, which has the settings as attributes."""
-        return self
 
     def setup(self, model: Any) -> Any:
         """Takes the parameters of a module, and begins anew."""
@@ -107,12 +103,12 @@ class LateOptimizer(torch.optim.Optimizer):
     def call_hook(self, hook: Any) -> None:
         """Calls one hook; it finds a gradient at every parameter."""
         fill_missing_gradients(self)
-        if getattr(hook, "call_for_each_param", False):
+        if getattr(hook, "call_for_each_param", False):  # where: call_for_each_param
             for param in self.target.parameters():
                 if param.grad is not None:
                     hook(self, param)
-        else:
-            hook(self)
+            return
+        hook(self)
 
     def update(
         self,

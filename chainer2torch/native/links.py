@@ -31,6 +31,11 @@ def params(module: nn.Module) -> Iterator[nn.Parameter]:
     return (param for _, param in namedparams(module))
 
 
+def params_of(x: Any) -> Any:
+    """:func:`params` of a module, ``x.params()`` of any other object. Source: chainer.Link.params."""
+    return params(x) if isinstance(x, nn.Module) else x.params()
+
+
 def parameter_name(module: nn.Module, param: torch.Tensor) -> str:
     """What a parameter of a module is called in its link: ``W``, ``gamma``; StopIteration for one of another module.
 
@@ -53,6 +58,12 @@ def name_in_hook(rule: Any, param: torch.Tensor) -> str:
 def children(module: nn.Module) -> Iterator[nn.Module]:
     """The child links in Chainer's order: by name, in lists by position. Source: chainer.Link.children."""
     return (child for _, child in named_children(module))
+
+
+def child_name(module: nn.Module, child: nn.Module) -> str:
+    """What a child of a module is called there; ValueError where it has two names. Source: chainer.Link.name."""
+    (name,) = (name for name, held in named_children(module) if held is child)
+    return name
 
 
 def namedlinks(module: nn.Module, skipself: bool = False) -> Iterator[tuple[str, nn.Module]]:
@@ -99,7 +110,7 @@ def _parameter_names(module: nn.Module) -> dict[str, str]:
 def named_children(module: nn.Module) -> list[tuple[str, nn.Module]]:
     """The child links with their names in Chainer, in its order."""
     children = [(name, child) for name, child in module._modules.items() if child is not None]
-    if isinstance(module, nn.Sequential):
+    if isinstance(module, nn.Sequential):  # where: Sequential
         return _counted([child for _, child in children])
     in_order = isinstance(module, nn.ModuleList) or all(name.isdigit() for name, _ in children)
     return children if in_order else sorted(children)

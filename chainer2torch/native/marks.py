@@ -46,7 +46,7 @@ def own_settings(optimizer: torch.optim.Optimizer, param: Any, **settings: float
 
 
 def heed_marks(optimizer: torch.optim.Optimizer) -> None:
-    """Lets the steps of an optimizer heed what ``freeze`` and ``hook_parameter`` say, behind the hooks it has by then.
+    """Lets an optimizer heed what ``freeze`` and ``hook_parameter`` say, behind the hooks that it has by then.
 
     Source: chainer.UpdateRule.
     """

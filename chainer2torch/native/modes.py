@@ -15,7 +15,7 @@ import torch.nn as nn
 
 @contextlib.contextmanager
 def evaluating(*models: nn.Module) -> Iterator[None]:
-    """``with evaluating(model):`` is ``model.eval()``, and afterwards every module is in the mode that it had before.
+    """``with evaluating(model):`` is ``model.eval()``, and afterwards every module has the mode that it had before.
 
     Gradients go on: that is torch.no_grad(). Source: chainer.using_config("train", False).
     """
@@ -29,6 +29,19 @@ def evaluating(*models: nn.Module) -> Iterator[None]:
             module.training = training
 
 
+class _Mode(threading.local):
+    train: bool = True
+    block: Any = None  # what set_train(False) has begun
+
+
+_mode = _Mode()
+
+
+def is_training() -> bool:
+    """What ``chainer.config.train`` says, for code that belongs to no module."""
+    return _mode.train
+
+
 @contextlib.contextmanager
 def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
     """A block in train or test mode for these models and for each module that the thread calls in it.
@@ -37,6 +50,7 @@ def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
     """
     before = {module: module.training for model in models for module in model.modules()}
     thread = threading.get_ident()
+    flag = _mode.train  # where: helper.is_training
 
     def switch(module: nn.Module, args: Any = None) -> None:
         if threading.get_ident() == thread:
@@ -44,12 +58,14 @@ def in_mode(train: Any, *models: nn.Module) -> Iterator[None]:
             module.training = bool(train)
 
     hook = torch.nn.modules.module.register_module_forward_pre_hook(switch)
+    _mode.train = bool(train)  # where: helper.is_training
     try:
         for module in list(before):
             switch(module)
         yield
     finally:
         hook.remove()
+        _mode.train = flag  # where: helper.is_training
         for module, training in before.items():
             module.training = training
 
@@ -82,19 +98,6 @@ def evaluate_from_here(*models: nn.Module) -> None:
     for model in models:
         model.eval()
     nn.modules.module.register_module_forward_pre_hook(switch)
-
-
-class _Mode(threading.local):
-    train: bool = True
-    block: Any = None  # what set_train(False) has begun
-
-
-_mode = _Mode()
-
-
-def is_training() -> bool:
-    """What ``chainer.config.train`` says, for code that belongs to no module."""
-    return _mode.train
 
 
 def _modules_in(x: Any, found: dict[nn.Module, bool], inner: bool = True) -> None:

@@ -58,9 +58,10 @@ class Adam(torch.optim.Adam):
 
     def _prepare(self, args: Any, kwargs: Any) -> None:
         step = max((float(state.get("step", 0)) for state in self.state.values()), default=0) + 1
+        fill_missing_gradients(self)  # where: helper.fill_missing_gradients
         for group in self.param_groups:
             group["eps"] = group["epsilon"] * (1 - group["betas"][1] ** step) ** -0.5
-            for param in group["params"]:
+            for param in group["params"]:  # where: !helper.fill_missing_gradients
                 if param.requires_grad and param.grad is None and not is_lazy(param):
                     param.grad = torch.zeros_like(param)
 
@@ -128,7 +129,7 @@ class _Optimizer(torch.optim.Optimizer):
 
 
 class MomentumSGD(torch.optim.Optimizer):
-    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v. A missing gradient counts as zero.
+    """Momentum whose velocity holds the rate: v = momentum * v - lr * grad; p += v. A missing gradient is zero.
 
     torch.optim.SGD multiplies the velocity by today's rate: equal only while the rate does not change.
     Source: chainer.optimizers.MomentumSGD.
@@ -148,7 +149,7 @@ class MomentumSGD(torch.optim.Optimizer):
 
 
 class NesterovAG(_Optimizer):
-    """Nesterov's accelerated gradient in Chainer's form: p += momentum ** 2 * v - (1 + momentum) * lr * grad, v as new.
+    """Nesterov's gradient in Chainer's form: p += momentum ** 2 * v - (1 + momentum) * lr * grad, v as new.
 
     torch.optim.SGD(nesterov=True) is another formula. Source: chainer.optimizers.NesterovAG.
     """

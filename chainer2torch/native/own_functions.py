@@ -61,7 +61,7 @@ class Function:
         outputs = _OldStep.apply(self, *map(torch.as_tensor, inputs))  # type: ignore[no-untyped-call]
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: .apply
+    def apply(self, inputs: Any) -> tuple[Tensor, ...]:  # where: own.apply
         return tuple(_OldStep.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
     def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
@@ -122,22 +122,10 @@ class _OldStep(torch.autograd.Function):
         ctx.node.output_data = tuple(ctx.outputs)  # where: .output_data
         with torch.no_grad():
             found = ctx.node.backward(tuple(ctx.inputs), grad_outputs)
-        gradients = [
-            torch.as_tensor(g) if need and g is not None else None for g, need in zip(found, ctx.needs_input_grad[1:])
-        ]
+        needed = zip(found, ctx.needs_input_grad[1:])
+        gradients = [torch.as_tensor(g) if need and g is not None else None for g, need in needed]
         if torch.is_grad_enabled():
-            name = type(ctx.node).__name__
-            once: Any = _Once
-            gradients = [g if g is None else once.apply(name, g.detach().requires_grad_()) for g in gradients]
+            twice = f"{type(ctx.node).__name__} cannot be differentiated twice"
+            error: Any = torch._C._functions.DelayedError(twice.encode(), len(gradients) + 1)
+            return error(None, *(g if g is None else g.detach().requires_grad_() for g in gradients))
         return None, *gradients
-
-
-class _Once(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, name: str, gradient: Tensor) -> Tensor:
-        ctx.name = name
-        return gradient.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise RuntimeError(f"{ctx.name} cannot be differentiated twice")

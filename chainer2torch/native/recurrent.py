@@ -26,7 +26,7 @@ def _begin_gates(layer: nn.Linear, weight: Any = None, bias: Any = nn.init.zeros
         vars(layer)["reset_parameters"] = functools.partial(_begin_gates, layer, weight, bias)
         return layer
     nn.init.kaiming_normal_(layer.weight, nonlinearity="linear")
-    if weight is not None:  # where: lateral_init, upward_init, init, inner_init, bias_init
+    if weight is not None:  # where: lateral_init, upward_init, init=, inner_init, bias_init
         weight(layer.weight)
     if layer.bias is not None:
         bias(layer.bias)
@@ -133,18 +133,18 @@ class GRUGates(nn.Module):
         self,
         in_size: int | None,
         out_size: int,
-        init: Any = None,  # where: init, inner_init, bias_init
-        inner_init: Any = None,  # where: init, inner_init, bias_init
-        bias_init: Any = None,  # where: init, inner_init, bias_init
+        init: Any = None,  # where: init=, inner_init, bias_init
+        inner_init: Any = None,  # where: init=, inner_init, bias_init
+        bias_init: Any = None,  # where: init=, inner_init, bias_init
     ) -> None:
         super().__init__()
         self.state_size = out_size
         self.W_r, self.U_r = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
         self.W_z, self.U_z = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
         self.W, self.U = _gate_layer(in_size, out_size), _gate_layer(out_size, out_size)
-        for layer in (self.W_r, self.W_z, self.W):  # where: init, inner_init, bias_init
+        for layer in (self.W_r, self.W_z, self.W):  # where: init=, inner_init, bias_init
             _begin_gates(layer, as_initializer(init), as_initializer(bias_init, 0))
-        for layer in (self.U_r, self.U_z, self.U):  # where: init, inner_init, bias_init
+        for layer in (self.U_r, self.U_z, self.U):  # where: init=, inner_init, bias_init
             _begin_gates(layer, as_initializer(inner_init), as_initializer(bias_init, 0))
 
     def step(self, h: Tensor, x: Tensor) -> Tensor:

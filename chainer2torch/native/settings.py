@@ -7,7 +7,7 @@ from typing import Any
 
 def setting(optimizer: Any, name: str) -> Any:
     """A setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):  # where: GradientMethod, RuledAdam, faithful_*
+    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.RuledAdam
         return getattr(optimizer, name)
     group = optimizer.param_groups[0]
     return group["betas"][name == "beta2"] if name in ("beta1", "beta2") else group[_key(group, name)]
@@ -15,11 +15,11 @@ def setting(optimizer: Any, name: str) -> Any:
 
 def set_setting(optimizer: Any, name: str, value: Any) -> None:
     """Changes a setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):  # where: GradientMethod, RuledAdam, faithful_*
+    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.RuledAdam
         setattr(optimizer, name, value)
         return
     for group in optimizer.param_groups:
-        if name in ("beta1", "beta2"):  # where: beta1, beta2, .beta1, .beta2
+        if name in ("beta1", "beta2"):  # where: own.beta1, own.beta2
             first, second = group["betas"]
             group["betas"] = (value, second) if name == "beta1" else (first, value)
             continue

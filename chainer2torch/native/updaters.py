@@ -57,10 +57,7 @@ def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
     loss = call_with(function, batch)
     optimizer.zero_grad()
     loss.backward()
-    if hasattr(optimizer, "update"):
-        optimizer.update()
-    else:
-        optimizer.step()
+    (optimizer.update if hasattr(optimizer, "update") else optimizer.step)()
 
 
 class UpdaterBase(Saved):
@@ -87,9 +84,9 @@ class BatchUpdater:
     def __init__(self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None):
         self._iterators = dict(iterator) if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        if isinstance(device, int):  # where: device_numbers
+        if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
-        if isinstance(device, str):  # where: device_names
+        if isinstance(device, (int, str)):  # where: device_names
             device = get_device(device)
         self.device = device
         self.converter = converter or collate  # where: .converter
@@ -188,7 +185,7 @@ class StandardBatchUpdater(BatchUpdater):
         super().__init__(iterator, optimizer, converter, device)
         if input_device is not None:  # where: input_device
             self.input_device = get_device(input_device)
-        self.loss_func = loss_func
+        self.loss_func = loss_func  # where: loss_func
 
     def update_core(self, batch: Any) -> None:
         optimizer = self._optimizers["main"]
@@ -202,7 +199,7 @@ class StandardBatchUpdater(BatchUpdater):
 
 
 class StandardUpdater(Updater):
-    """One step on the next batch: ``optimizer.update(loss_func, *batch)``; the loss is by default what the model gives.
+    """A step on the next batch: ``optimizer.update(loss_func, *batch)``; the loss is by default what the model gives.
 
     Source: chainer.training.updaters.StandardUpdater.
     """
@@ -220,7 +217,8 @@ class StandardUpdater(Updater):
         super().__init__(iterator, optimizer, converter, device)
         if input_device is not None:  # where: input_device
             self.input_device = get_device(input_device)
-        self.loss_func, self.auto_new_epoch = loss_func, auto_new_epoch
+        self.loss_func = loss_func  # where: loss_func
+        self.auto_new_epoch = auto_new_epoch  # where: auto_new_epoch
 
     def update_core(self) -> None:
         iterator, optimizer = self._iterators["main"], self._optimizers["main"]

@@ -20,6 +20,7 @@ from chainer2torch.version import __version__
 from chainer2torch.vendor.choices import choices, has_choices
 from chainer2torch.vendor.imports import import_blocks, imports_of, in_one_spelling
 from chainer2torch.vendor.rooms import Definition, Import, Piece, Room, VendorError, read_room
+from chainer2torch.vendor.said_of_left_names import LEFT_AT_IMPORT, taken_by_others
 from chainer2torch.vendor.short_forms import SHORT_FORMS, long_beside, long_where
 from chainer2torch.vendor.trimming import trimmed
 
@@ -75,6 +76,7 @@ def build(
     if said is None:
         return module.render(wanted)
     said |= choices(module.tables(wanted), said, set(settings))
+    said |= {LEFT_AT_IMPORT} if taken_by_others(said) else set()
     found = module.trimmed(wanted, said)
     if long := long_beside(found.homes) & found.native:
         found = module.with_long(long).trimmed(wanted, said)

@@ -19,6 +19,13 @@ def docstrings(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
                     yield first.value
 
 
+def of_methods(node: ast.AST) -> Iterator[ast.Constant]:
+    """The docstrings of the methods of a class that has one itself: it says what these have the names of."""
+    if isinstance(node, ast.ClassDef) and ast.get_docstring(node, clean=False):
+        methods = (child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        yield from docstrings(method for method in methods if len(method.body) > 1)
+
+
 def shorten(docstring: ast.Constant, lines: dict[int, str]) -> set[int]:
     """Cuts a docstring behind its summary, which ends at the first blank row.
 

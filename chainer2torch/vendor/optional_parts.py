@@ -2,7 +2,9 @@
 
 Such a part stays where one of these names is said; ``Lazy*`` stands for all names that begin so, ``.lr`` for the
 member of an object only: a keyword, a key or another string of the same letters does not count; ``opt.lr`` for that of
-what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only. The mark stands
+what is named as optimizers are, ``set.lr`` for one that is set; ``out=`` for a keyword or a key only; ``own.apply``
+for a name that a text of the program says, not a helper; ``helper.Adam`` for a helper that is there; it goes where a
+name behind ``!`` is said. The mark stands
 in the first row of a block, in the last row of a statement of several rows, or in the row of a parameter: the last
 one only, as an argument by position must not become that of another parameter.
 """
@@ -16,7 +18,7 @@ from typing import Any, TypeVar
 
 from chainer2torch.analysis.source import nodes_of
 
-MARK = r"  # where: (\w*\.?\w+[*=]?(?:, \w*\.?\w+[*=]?)*)$"
+MARK = r"  # where: (!?\w*\.?\w+[*=]?(?:, !?\w*\.?\w+[*=]?)*)$"
 _MARK = re.compile(MARK)
 _WIDTH = 120
 _BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
@@ -38,6 +40,10 @@ def marked(node: ast.stmt, lines: Sequence[str]) -> Iterator[tuple[ast.stmt | as
 
 def is_said(names: Collection[str], said: Collection[str]) -> bool:
     """Whether one of the names of a mark is among the words that a program says."""
+    if any(name[1:] in said for name in names if name.startswith("!")):
+        return False
+    if all(name.startswith("!") for name in names):
+        return True
     beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
     return any(name in said for name in names) or bool(beginnings) and any(w.startswith(beginnings) for w in said)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.annotations import bare_statement, unannotate
-from chainer2torch.vendor.docstrings import docstrings, shorten
+from chainer2torch.vendor.docstrings import docstrings, of_methods, shorten
 from chainer2torch.vendor.free_names import eager_parts, free_names, outer_names
 from chainer2torch.vendor.optional_parts import MARK, shorter_headers
 from chainer2torch.vendor.said import said_in
@@ -150,8 +150,11 @@ class Definition:
             row for child in self._inner_imports for row in range(child.lineno - 1, child.end_lineno or 0)
         }
         written = dict(enumerate(self.lines[: self.node.end_lineno or 0]))
-        for docstring in docstrings(nodes_of(self.node)) if self.brief else ():
-            dropped |= shorten(docstring, written)
+        if self.brief:
+            for docstring in (inner := set(of_methods(self.node))):
+                dropped |= set(range(docstring.lineno - 1, docstring.end_lineno or 0))
+            for docstring in set(docstrings(nodes_of(self.node))) - inner:
+                dropped |= shorten(docstring, written)
         if self.brief:
             dropped |= unannotate(self.node, written)
         dropped |= shorter_headers(self.node, written, dropped, every=self.brief)

@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
+from chainer2torch.vendor.said_of_left_names import LEFT_AT_IMPORT, of_left_names
 from chainer2torch.vendor.said_in_training import OF_TRAINING, UPDATER_SAVES, last, of_training
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_NEEDS_CHAINER = re.compile(r"^[ \t]*(import|from)[ \t]+chainer(mn)?\b", re.MULTILINE)
 _OWNED = re.compile(r"([\w.]+)\.([^\W\d]\w*)")
 _BEHIND_DOT = re.compile(r"\.([^\W\d]\w*)")
 _SENTENCE = re.compile(r"[^\W\d]\s+[^\W\d]")  # two words with nothing but a blank between them
@@ -23,13 +25,18 @@ LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may ge
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
 _LIBRARIES = ("chainer", "compat", "torch")
+_NO_OPTIMIZERS = frozenset(
+    {"arg", "args", "arguments", "config", "flags", "layer", "link", "model", "namespace", "parser"}
+)
+OWN = frozenset({"Bilinear", "apply", "beta1", "beta2"})  # `own.apply`: said by a text of the program
 _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
 )  # of optimizers whose names tell it less
+_OF_NUMPY = ("copy", "fill", "get", "max", "min", "nonzero", "repeat", "sort", "std", "var")  # methods that are wrapped
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 # what a text that is no Python may say
-_UNREADABLE = {WITH, EXAMPLES_PADDED, *OF_ARRAY_MODULES, *OF_TRAINING}
+_UNREADABLE = {WITH, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -45,12 +52,17 @@ _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def words(text: str) -> set[str]:
-    """The members that a source text may name; all its words where it is no Python."""
+    """The members that a source text may name; all its words where it is no Python.
+
+    One that imports Chainer and is no Python is migrated when somebody has mended it, which writes the helpers again.
+    """
     try:
         return said_in(ast.parse(text), own=True)
     except (SyntaxError, ValueError):
+        if _NEEDS_CHAINER.search(text) and "chainer_compat" not in text:
+            return set()
         found = set(_WORD.findall(text))
-        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set") for word in found}
+        members = {f"{prefix}.{word}" for prefix in ("", "opt", "set", "own", "of_numpy") for word in found}
         saves = {UPDATER_SAVES} if "serialize" in found else set()
         return found | members | {f"{word}=" for word in found} | _UNREADABLE | saves
 
@@ -83,6 +95,12 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
             found |= _by_name(call, call.func.id, own, imported)
         if own and _may_pad_examples(call):
             found.add(EXAMPLES_PADDED)
+    wrapped = sum(map(_wraps, nodes.of(ast.Call)))
+    for name in _OF_NUMPY if wrapped else ():
+        asked = [node for node in nodes.attributes.get(name, ()) if _wraps(node.value)]
+        found.update([f"of_numpy.{name}"] if asked else [])
+        wrapped -= len(asked)
+    found.update(f"of_numpy.{name}" for name in _OF_NUMPY if wrapped)  # one has a name, or goes elsewhere
     for name, attributes in nodes.attributes.items():
         found.update((name, f".{name}", *_DYNAMIC.get(name, ())))
         found.update(_of_optimizer(name, attributes, made))
@@ -95,13 +113,13 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
         found.add(MODULES_COMPARED)
     for cls in nodes.of(ast.ClassDef):
         found |= _in_body(cls)
-    for constant in nodes.of(ast.Constant):
-        if isinstance(constant.value, str) and id(constant) not in documented:
-            found |= _in_text(constant.value)
+    texts = {c.value for c in nodes.of(ast.Constant) if isinstance(c.value, str) and id(c) not in documented}
+    found.update(*map(_in_text, texts), modules.said_by_members(nodes, texts))
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
         found.update([WITH] if nodes.of(ast.With) else [])
-        found.update(of_training(nodes))
+        found.update(of_training(nodes), of_left_names(nodes))
+        found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 
 
@@ -151,6 +169,11 @@ def _chain(node: ast.expr) -> Iterator[str]:
     yield last(node)
 
 
+def _wraps(node: ast.expr) -> bool:
+    """``compat.numpy_methods(x)``, of which one method is asked."""
+    return isinstance(node, ast.Call) and last(node.func).endswith("numpy_methods")
+
+
 def _may_pad_examples(call: ast.Call) -> bool:
     """Whether a call may hand ``padding`` to a converter: not that of a convolution or a pooling."""
     name = last(call.func).lower()
@@ -170,6 +193,8 @@ def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]
     name = call.args[function in _OBJECT_FIRST :][:1]
     if function != "vars" and name and isinstance(name[0], ast.Constant):
         return {f"{prefix}.{part}" for part in str(name[0].value).split(".") for prefix in ("", "opt", "set")}
+    if function == "vars" and own and [*map(last, call.args)] and last(call.args[0]).lower() in _NO_OPTIMIZERS:
+        return {function}
     if own and function in _OBJECT_FIRST:
         return {function, "getattr"} if _may_reach(call, function, imported) else {function} - {"getattr"}
     return {function, "getattr"} if own or "optimizer" in ast.unparse(call) else {function} - {"getattr"}
@@ -180,8 +205,8 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 
     ``getattr`` of two arguments raises then; a module, or an object that asks itself, is no optimizer.
     """
-    if not call.args:
-        return True
+    if not call.args or last(call.args[0]).lower() in _NO_OPTIMIZERS:
+        return not call.args
     if _is_named_as_optimizer(call.args[0]):
         return [*_chain(call.args[0])][-1] not in _LIBRARIES  # `compat.OptimizersByName` is a table of classes
     itself = isinstance(call.args[0], ast.Name) and call.args[0].id in ("self", "cls", *imported)
@@ -194,11 +219,13 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
     Only of what is named as optimizers are: another one that gets a loss says that it takes none.
     """
     plain = {
-        id(call.func)
+        id(function)
         for call in nodes.of(ast.Call)
         if (not call.args or isinstance(call.args[0], _LITERALS))
         and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
+        for function in ((call.func.body, call.func.orelse) if isinstance(call.func, ast.IfExp) else (call.func,))
     }
+    asked = {id(n) for call in nodes.of(ast.Call) if last(call.func) == "hasattr" for n in call.args}
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == "update"
@@ -206,6 +233,7 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
         and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
+        and id(node) not in asked
         for node in nodes.of(ast.Attribute, ast.Constant)
     )
 

@@ -19,7 +19,18 @@ MODULES_COMPARED = "modules_compared"  # said where ``==`` may ask whether an ar
 VIEWS_OF_MODULES = "views_of_modules"  # said where a function of an array module may give a view of its argument
 WRITTEN = "written_by_modules"  # said where a function of an array module may write into its argument
 DRAWN_AS = "drawn_as"  # said where random numbers are drawn with a ``dtype``, which NumPy's generators do not take
-OF_ARRAY_MODULES = frozenset({MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS})
+# members of an array module that are said where a text names them of what may be one
+_MEMBERS: Mapping[str, str] = MappingProxyType(
+    {
+        "asarray": "asarray_of_modules",
+        "at": "at_of_modules",
+        "ndarray": "ndarray_of_modules",
+        "reduce": "reduce_of_modules",
+        "shuffle": "shuffled_by_modules",
+        **dict.fromkeys(("random", "linalg", "testing"), "parts_of_modules"),
+    }
+)
+OF_ARRAY_MODULES = frozenset({MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN, DRAWN_AS, *_MEMBERS.values()})
 _VIEWS = frozenset({"broadcast_to", "expand_dims", "ravel", "reshape", "swapaxes", "transpose"})
 # what writes into its first argument, with how many arguments it takes at least
 _WRITING: Mapping[str, int] = MappingProxyType(
@@ -50,6 +61,9 @@ _ARRAY_MODULES = frozenset({"np", "numpy", "cp", "cupy", "N"})
 _GIVE_MODULES = frozenset({"array_module", "get_array_module", "xp_of"})
 _XP = re.compile(r"(^|_)xp(_|\d|$)")  # not `exp`, `expected`
 _NO_OBJECTS_OF_ANYBODY = frozenset({"self", "cls", "compat"})
+_LIBRARIES = frozenset(
+    {"functools", "logging", "math", "os", "pickle", "scipy", "sys", "torch"}
+)  # that hold no array module
 
 
 class ArrayModules:
@@ -58,6 +72,8 @@ class ArrayModules:
     def __init__(self, nodes: Nodes, own: bool) -> None:
         self.numpy = _imported(nodes, "numpy") | (frozenset() if own else frozenset({"np"}))
         self.random = _imported(nodes, "random")
+        self.libraries = _imported(nodes, *_LIBRARIES) | (frozenset() if own else _LIBRARIES)
+        self.own = own
         self.names = self._module_names(nodes)
 
     def compares(self, node: ast.Compare) -> bool:
@@ -69,13 +85,19 @@ class ArrayModules:
             return False
         return any(self._is_module(side) for side in sides)
 
+    def said_by_members(self, nodes: Nodes, texts: Collection[object]) -> Iterator[str]:
+        """What a text names of array modules, as a member or in a string."""
+        for name, word in _MEMBERS.items():
+            if name in texts or not all(map(self._is_no_module, nodes.attributes.get(name, ()))):
+                yield word
+
     def said_by_call(self, call: ast.Call, function: ast.Attribute) -> Iterator[str]:
         """What a call asks of an array module, if it is one of its functions."""
         args = call.args
         short = len(args) < 1 or len(args) == 1 and args[0].__class__ is not ast.Starred
         if short and not call.keywords and function.attr not in _VIEWS and function.attr not in _WRITING:
             return  # whatever it belongs to
-        if self._is_no_module(function):
+        if self._is_no_module(function) or not self.own and not self._is_module(function.value):
             return
         base = function.value.func if isinstance(function.value, ast.Call) else function.value
         of_module = self._is_module(function.value)
@@ -103,7 +125,8 @@ class ArrayModules:
         if not isinstance(root, ast.Name):
             return False
         alone = function.value is root and root.id in _NO_OBJECTS_OF_ANYBODY
-        return alone or root.id in self.numpy or root.id in self.random and function.value is root
+        certain = alone or root.id in self.numpy or root.id in self.libraries
+        return certain or root.id in self.random and function.value is root
 
     def _is_module(self, node: ast.expr) -> bool:
         return _may_be_module(node, self.names)
@@ -129,9 +152,11 @@ class ArrayModules:
 
 def _may_be_module(node: ast.expr, modules: Collection[str]) -> bool:
     """Whether an expression may be an array module: what gives one, or something that is named as they are named."""
+    if isinstance(node, ast.IfExp):
+        return _may_be_module(node.body, modules) or _may_be_module(node.orelse, modules)
     name = last(node.func if isinstance(node, ast.Call) else node)
-    if isinstance(node, ast.Call) and name in _GIVE_MODULES:
-        return True
+    if isinstance(node, ast.Call) and (name in _GIVE_MODULES or name in _ARRAY_MODULES):
+        return name in _GIVE_MODULES  # `x.numpy()` is an array
     return name in modules or _is_named_as_module(name)
 
 
@@ -140,12 +165,13 @@ def _is_named_as_module(name: str) -> bool:
     return name in _ARRAY_MODULES or bool(_XP.search(name)) or "module" in name
 
 
-def _imported(nodes: Nodes, module: str) -> frozenset[str]:
+def _imported(nodes: Nodes, *modules: str) -> frozenset[str]:
     """The names that ``import module as name`` binds, and nothing else in the text."""
     found, others = set[str](), set[str]()
     for statement in nodes.of(ast.Import):
         for alias in statement.names:
-            (found if alias.name == module else others).add((alias.asname or alias.name).split(".")[0])
+            root = alias.name.split(".")[0]
+            (found if root in modules else others).add(alias.asname or root)
     if not found:
         return frozenset()
     others.update(alias.asname or alias.name for node in nodes.of(ast.ImportFrom) for alias in node.names)

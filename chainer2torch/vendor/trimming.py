@@ -68,6 +68,7 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
                 continue
             cut[definition] = part
             live |= part.said
+            live.update(f"helper.{name}" for name in part.names)
             for used_room, used in uses(room, part):
                 needed.setdefault(used, used_room)
         if (len(live), len(needed)) == before:

@@ -9,6 +9,7 @@ from chainer2torch.engine import migrate_sources
 from chainer2torch.native.not_migrated import not_migrated
 from chainer2torch.plan.options import Options
 from chainer2torch.vendor import compat_file
+from chainer2torch.vendor.said import words
 
 IN_FUNCTIONS = """
 import chainer
@@ -78,7 +79,8 @@ def imported(tmp_path, monkeypatch):
     def load(source):
         result = migrate_sources({"left.py": source}, options=Options(style="native"))["left.py"]
         (tmp_path / "left.py").write_text(result.code)
-        (tmp_path / "chainer_compat.py").write_text(compat_file.build(result.helpers, style="native"))
+        helpers = compat_file.build(result.helpers, style="native", said=words(result.code))
+        (tmp_path / "chainer_compat.py").write_text(helpers)
         monkeypatch.syspath_prepend(tmp_path)
         for name in ("left", "chainer_compat"):
             monkeypatch.delitem(sys.modules, name, raising=False)
@@ -96,10 +98,10 @@ def test_what_functions_use_raises_and_names_the_marker(imported):
     lines = result.code.splitlines()
     for use, name in ((lambda: module.called(1), "functions.missing"), (module.value, "missing")):
         number = next(i for i, line in enumerate(lines, 1) if f"): chainer.{name}: " in line)
-        with pytest.raises(NotImplementedError) as raised:
+        with pytest.raises(NotImplementedError, match=rf"chainer\.{name} was not migrated: .*TODO\(chainer") as raised:
             use()
-        assert f"left.py, line {number}: {lines[number - 1].strip()}" in str(raised.value)
-    with pytest.raises(NotImplementedError, match=r"left\.py, .*TODO\(chainer2torch"):
+        assert [entry.lineno for entry in raised.traceback if entry.path.name == "left.py"] == [number]  # from 0
+    with pytest.raises(NotImplementedError, match=r"chainer\.missing\S* was not migrated: .*TODO\(chainer2torch"):
         module.inner()
     with pytest.raises(NameError):  # a stand-in would answer
         module.compared(1)
@@ -149,3 +151,34 @@ def test_a_stand_in_has_no_special_names_and_nothing_is_set():
 def test_what_goes_with_its_statement_keeps_no_import():
     source = "import chainer\nchainer.cuda.set_max_workspace_size(chainer.cuda.get_max_workspace_size() * 2)\nx = 1\n"
     assert migrate_sources({"a.py": source}, options=Options(style="native"))["a.py"].code == "x = 1\n"
+
+
+BOUND = """
+try:
+    from chainer.backends import cuda
+except Exception:
+    cuda = compat.not_migrated('chainer.backends.cuda')
+"""
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        ((BOUND + "def f(x):\n    return cuda.elementwise(x)\n",), False),
+        ((BOUND + "f = lambda x: cuda.elementwise(x)\n",), False),
+        ((BOUND + "class A:\n    def f(self):\n        class B(cuda.C): pass\n",), False),
+        ((BOUND + "class A(cuda.C): pass\n",), True),
+        ((BOUND + "class A:\n    kernel = cuda.elementwise(1)\n",), True),
+        ((BOUND + "@cuda.memoize()\ndef f(): pass\n",), True),
+        ((BOUND + "def f(x=cuda.C): pass\n",), True),
+        ((BOUND + "f = lambda x=cuda.C: x\n",), True),
+        ((BOUND, "from a import cuda\ndef f(x):\n    return cuda.elementwise(x)\n"), False),
+        ((BOUND, "from a import cuda as c\nkernel = c.elementwise(1)\n"), True),
+        ((BOUND, "from a import *\nclass A(cuda.C): pass\n"), True),
+        ((BOUND, "from a import *\nclass A(other.C): pass\n"), False),
+        ((BOUND, "def f(:\n"), True),
+    ],
+)
+def test_a_stand_in_knows_of_imports_where_something_is_used_at_one(texts, whole):
+    helpers = compat_file.build(["not_migrated"], style="native", said=set().union(*map(words, texts)))
+    assert ("_at_top" in helpers) is whole

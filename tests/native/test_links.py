@@ -10,7 +10,9 @@ from torch import nn
 
 from chainer2torch.compat.links import link_names, link_slots, link_tree
 from chainer2torch.native import links
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.native.lists import ChainList, FunctionModule
+from tests.support.native_programs import HEAD, both
 
 
 class Theirs(chainer.Chain):
@@ -117,3 +119,67 @@ def test_a_copy_has_no_name_as_the_long_helper_has_it():
     assert told(links.shared_copy(named()))[1] is None
     with pytest.raises(AttributeError, match="name is not known"):
         link_names.link_name(nn.Linear(2, 3))
+
+
+NAMED = """
+class Inner(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.b = L.Linear(3, 4)
+            self.a = L.BatchNormalization(4)
+            self.c = L.Linear(None, 2, nobias=True)
+            self.parts = chainer.ChainList(L.Linear(2, 2), L.Convolution2D(1, 2, 3))
+
+    def forward(self, x):
+        return self.c(self.a(self.b(x)))
+
+
+def copied(src, dst):
+    assert isinstance(src, chainer.Chain) and isinstance(dst, chainer.Chain)
+    seen = []
+    for child in src.children():
+        if child.name == 'c':
+            continue
+        other = dst[child.name]
+        seen.append((child.name, type(child) == type(other)))
+        for a, b in zip(child.namedparams(), other.namedparams()):
+            seen.append(a[0] == b[0])
+    return seen
+
+
+def run():
+    net, other = Inner(), Inner()
+    found = [copied(net, other)]
+    for layer in net.parts.children():
+        found.append(layer.name)
+    found.append([layer.name for layer in net.children() if layer.name.startswith('p')])
+    found.append([p.size for p in net.params(include_uninit=False)])
+    found.append(sum(p.size for p in net.params(False)))
+    found.append([(path, p.shape) for path, p in net.namedparams(include_uninit=False)])
+    return found
+"""
+
+
+def test_names_of_children_and_parameters_with_a_shape():
+    theirs, ours, code = both(NAMED)
+    assert ours["run"]() == theirs["run"]()
+    assert "compat.child_name(src, child)" in code and "faithful_" not in code and "compat.link_name" not in code
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "for child in net.children():\n    other.add_link('other_' + child.name, child)",
+        "for child in net.children():\n    setattr(other, 'other_' + child.name, child)",
+        "for child in net.parts.children():\n    other.append(child)",
+    ],
+)
+def test_a_child_that_gets_another_holder_is_asked_for_its_last_name(added):
+    rows = added.replace("\n", "\n    ")
+    holder = "chainer.ChainList(L.Linear(1, 1))" if "append" in added else "chainer.Chain()"
+    walk = added.partition("in ")[2].partition(":")[0]
+    text = f"{NAMED}\ndef last():\n    net, other = Inner(), {holder}\n    {rows}\n"
+    text += f"    return [child.name for child in {walk}]\n"
+    result = migrate_source(HEAD + text, options=Options(style="native"))
+    assert "child_name" not in result.code.partition("def last")[2], "it may have several: the long helper looks"

@@ -12,6 +12,7 @@ from torch import nn
 from torch.optim.lr_scheduler import ExponentialLR, LambdaLR, MultiStepLR, PolynomialLR, StepLR
 
 from chainer2torch.native.modes import evaluating, in_mode
+from tests.support.native_programs import both
 
 LR = 0.3
 # the extension, the scheduler over an optimizer whose rate is LR
@@ -165,3 +166,54 @@ def test_in_mode_is_using_config():
         with in_mode(train), chainer.using_config("train", train):
             a, b = ours(torch.from_numpy(x)).numpy(), theirs(x).array
         assert (a == x).all() == (b == x).all() == (not train)
+
+
+ASKING = """
+class Data(chainer.dataset.DatasetMixin):
+    def __len__(self):
+        return 3
+
+    def get_example(self, i):
+        return np.full(3, 5 if chainer.config.train else 2, 'f')
+
+
+class Noisy(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.norm = L.BatchNormalization(3)
+
+    def __call__(self, x):
+        return F.dropout(self.norm(x), 0.5)
+
+    def predicted(self, data, mode):
+        with chainer.using_config('train', mode), chainer.no_backprop_mode():
+            return self(data[0][None]).array, float(data[0][0])
+
+
+def run():
+    model, data = Noisy(), Data()
+    model.norm.avg_mean[...] = 1
+    found = [model.predicted(data, False), float(data[0][0])]
+    with chainer.using_config('train', False):
+        found.append((float(data[1][0]), model.predicted(data, False)))
+        with chainer.using_config('train', True):
+            found.append(float(data[1][0]))
+        found.append((float(data[1][0]), model(data[2][None]).array))
+    return [*found, float(data[0][0]), data[0][0] == (5 if chainer.config.train else 2)]
+"""
+
+
+def test_a_block_gives_its_mode_to_what_asks_the_thread_too():
+    """Named models and what is called have the mode of the block, and so has a data set that asks for it."""
+    theirs, ours, code = both(ASKING)
+    assert "compat.in_mode(" in code and "eval_mode" not in code and "using_train" not in code
+    for found, expected in zip(ours["run"](), theirs["run"](), strict=True):
+        for one, other in zip(np.ravel(_flat(found)), np.ravel(_flat(expected)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def _flat(values):
+    if isinstance(values, tuple):
+        return np.concatenate([_flat(value) for value in values])
+    return np.ravel(values.detach().numpy() if isinstance(values, torch.Tensor) else values)

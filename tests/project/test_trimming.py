@@ -5,13 +5,18 @@ import os
 import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 import pytest
+import torch
 
 from chainer2torch.vendor.rooms import Piece
 from chainer2torch.vendor import compat_file
-from chainer2torch.vendor.said import words
+from chainer2torch.vendor.optional_parts import marked
+from chainer2torch.vendor.said import OWN, words
 from chainer2torch.vendor.said_in_array_modules import DRAWN_AS, MODULES_COMPARED, VIEWS_OF_MODULES, WRITTEN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -283,7 +288,12 @@ def test_a_setting_of_an_optimizer_stays_where_it_may_be_named(name, settings, w
         ("attrgetter(name)(x)", True, True),
         ("setattr(opt, name, value)", True, True),
         ("print('the rate is opt.lr now')", True, False),
+        ("print(vars(args))", False, False),
+        ("vars(x)[name] = value", True, True),
+        ("setattr(args, name, value)", False, False),
         ("print lr", True, False),
+        ("import chainer.links as L\nprint lr", False, False),
+        ("import chainer_compat as compat\nprint lr", True, False),
     ],
 )
 def test_the_rate_and_the_betas_of_adam_stay_where_a_member_of_their_name_is_said(program, rate, betas):
@@ -374,8 +384,48 @@ def test_an_update_takes_a_loss_where_it_may_get_one(program: str, expected: boo
 
 
 def test_a_helper_that_gives_losses_to_updates_says_so() -> None:
-    text = compat_file.build(["LateSGD", "StandardUpdater"], style="native", said=words("opt.update()"))
-    assert "compute_gradients" in text
+    for helper, gives in (("StandardUpdater", False), ("faithful_StandardUpdater", True)):
+        text = compat_file.build(["LateSGD", helper], style="native", said=words("opt.update()"))
+        assert ("compute_gradients" in text) == gives, "only asking for `update` gives it none"
+
+
+def test_a_part_goes_where_what_takes_its_place_is_there() -> None:
+    """Else two helpers would say the same lines; each combination fills and steps as the whole does."""
+
+    def built(*names: str, said: str = "x = 1") -> tuple[str, types.ModuleType]:
+        text, module = compat_file.build(names, style="native", said=words(said)), types.ModuleType("helpers")
+        exec(compile(text, "<helpers>", "exec"), module.__dict__)
+        return text, module
+
+    for names in (["initialized"], ["initialized", "filled"]):
+        text, module = built(*names)
+        assert text.count("value(given)") == 1 and ("return filled(layer" in text) == (len(names) > 1)
+        layer, fill = torch.nn.Linear(2, 3), mock.Mock(side_effect=lambda param: param.fill_(2), dtype=None)
+        made = module.initialized(layer, weight=fill, bias=3.0)
+        assert made is layer and fill.call_count == 1 and (layer.weight == 2).all() and (layer.bias == 3).all()
+    for names in (["Adam"], ["Adam", "MomentumSGD", "fill_missing_gradients"]):
+        text, module = built(*names)
+        assert text.count("param.grad = torch.zeros_like(param)") == 1
+        param = torch.nn.Parameter(torch.ones(2))
+        optimizer = module.Adam([param], lr=0.5)
+        optimizer.step()
+        assert param.grad is not None and not param.grad.any()
+    for said, text_too in (("collate(x, 0)", False), ("collate(x, 0)\nf(device='@numpy')", True)):
+        text, module = built("collate", said=said)
+        assert ("(int, str)" in text) == ("isinstance(device, int)" not in text) == text_too
+        for device in (-1, *["@numpy"] * text_too):
+            assert module.collate([np.ones(2, "f")], device).device == torch.device("cpu")
+
+
+def test_what_only_a_helper_says_is_not_said_by_the_program() -> None:
+    """`_OldStep.apply` is no use of the `apply` of a function of the program's."""
+    said = words("class A(compat.Function):\n    def forward(self, x):\n        return x\n")
+    assert "def apply(" not in compat_file.build(["Function"], style="native", said=said)
+    assert "def apply(" in compat_file.build(["Function"], style="native", said=said | words("function.apply((x,))"))
+    assert "def apply(" in compat_file.build(["Function"], style="native", said=said | words("getattr(f, 'apply')"))
+    rooms = compat_file._rooms(compat_file.NATIVE)
+    marks = {name for room in rooms for d in room.definitions for _, names in marked(d.node, d.lines) for name in names}
+    assert {name for name in marks if name.startswith("own.")} == {f"own.{name}" for name in OWN}
 
 
 def test_no_two_blank_rows_stay_where_a_part_of_a_class_went() -> None:
@@ -435,6 +485,8 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
     ("program", "said"),
     [
         ("x = np.exp(y)\nx.reshape(2)", {VIEWS_OF_MODULES: False}),
+        ("x = y.cpu().numpy()\nx.reshape(2, 3)", {VIEWS_OF_MODULES: False}),
+        ("import numpy\nlib = numpy if x is None else cupy\nlib.reshape(x, (2, 3))", {VIEWS_OF_MODULES: True}),
         (
             "my_xp = device.xp\nmy_xp.reshape(a, 2)\nif my_xp == np: pass",
             {VIEWS_OF_MODULES: True, MODULES_COMPARED: True},
@@ -443,6 +495,17 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
         ("import random\nrandom.uniform(*limits)", {DRAWN_AS: False}),
         ("import numpy as np\nnp.random.rand(*shape)", {DRAWN_AS: False}),
         ("lib.random.rand(*shape)", {DRAWN_AS: True}),
+        ("import torch\ntorch.minimum(*pair)\nimport os.path\nos.path.add(a, b, c)", {WRITTEN: False}),
+        ("from tools import torch\ntorch.minimum(*pair)", {WRITTEN: True}),
+        ("import tools\ntools.xp.minimum(*pair)", {WRITTEN: True}),
+        ("import numpy as np\nnp.asarray(x)\nimport torch\ntorch.asarray(x)", {"asarray_of_modules": False}),
+        ("convert = lib.asarray", {"asarray_of_modules": True}),
+        ("getattr(lib, 'asarray')(x)", {"asarray_of_modules": True}),
+        ("import numpy as np, random\nnp.random.shuffle(x)\nrandom.shuffle(x)", {"shuffled_by_modules": False}),
+        ("rng = lib.random\nrng.shuffle(x)", {"shuffled_by_modules": True, "parts_of_modules": True}),
+        ("import numpy as np\nnp.linalg.norm(x) + np.add.reduce(x)", {"parts_of_modules": False}),
+        ("import functools\nfunctools.reduce(f, x)", {"reduce_of_modules": False}),
+        ("lib.add.reduce(x)\nadd = lib.add\nadd.at(x, i, 1)", {"reduce_of_modules": True, "at_of_modules": True}),
     ],
 )
 def test_what_is_no_array_module_says_nothing_of_one(program: str, said: dict[str, bool]) -> None:

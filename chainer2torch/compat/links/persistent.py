@@ -19,7 +19,7 @@ def add_persistent(module: nn.Module, name: str, value: Any) -> None:
 
 
 def register_persistent(module: nn.Module, name: str) -> None:
-    """Makes an attribute a value that is saved and loaded with the module; a parameter is then no parameter any more.
+    """Makes an attribute a value that is saved and loaded with the module; a parameter then is none any more.
 
     An attribute that does not exist raises AttributeError. Source: chainer.Link.register_persistent.
     """

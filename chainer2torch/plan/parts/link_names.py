@@ -9,7 +9,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
-from chainer2torch.plan.questions.walks import simple, walked, walked_model
+from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
 from chainer2torch.rules.table import Row
 
 _TOLD = (
@@ -60,6 +60,12 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     ):
         operands["parent"] = context.operand(held.value)
         decisions.replace(node, "compat.link_name(self, parent)", operands)
+        decisions.mark(node, row, row.name, "exact")
+        return
+    parent = walked_parent(context.analysis, context.source, held) if context.choices.style == "native" else None
+    if parent is not None:
+        operands["parent"] = Operand(code=parent.id) if isinstance(parent, ast.Name) else context.operand(parent)
+        decisions.replace(node, "native.child_name(parent, self)", operands)
         decisions.mark(node, row, row.name, "exact")
         return
     decisions.replace(node, row.cases[0].torch, operands)

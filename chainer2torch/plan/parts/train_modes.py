@@ -97,6 +97,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
             )
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
         reached = _reached_by_eval(context) and not inside.methods
+        asked = not reached and _reached_if_called(context) and not inside.methods and not inside.asked
         if reached and isinstance(value, bool) and (value or not called):
             block = _plain_block(context, call, changes=not value)
             if block is not None and _switch(context, decisions, block, call, [] if value else inside.expressions):
@@ -109,8 +110,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 decisions.mark(node, row, row.name, "exact")
                 return
             helper = "native.evaluating"
-        elif reached and not inside.asked or value is UNDECIDED:
-            helper = "native.in_mode" if reached and not inside.asked else "compat.using_train"
+        elif reached and not inside.asked or asked or value is UNDECIDED:
+            helper = "native.in_mode" if reached and not inside.asked or asked else "compat.using_train"
             train = context.operand(bound.given["value"])
         _replace(context, decisions, call, node, row, helper, inside.expressions, train, called)
     elif choose(question)[0] is not None:
@@ -223,12 +224,21 @@ def _free_name(
 
 def _reached_by_eval(context: Context) -> bool:
     """Whether ``model.eval()`` reaches all that runs inside of a model: the native style has no other switch."""
-    if context.choices.style != "native":
-        return False
     together = context.analysis.once(components)[context.module]
     flags = context.analysis.once(train_flags)
     asking = {info.module for info in flags.unclear} | flags.unreached
-    return not together & (flags.switched | asking | context.analysis.once(keeping_unregistered))
+    return _reached_if_called(context) and not together & asking
+
+
+def _reached_if_called(context: Context) -> bool:
+    """Whether modules that are named, and those that are called, are all that have a mode, in the native style.
+
+    Functions that ask the thread have that of a block, too.
+    """
+    together = context.analysis.once(components)[context.module]
+    switched = context.analysis.once(train_flags).switched
+    unregistered = context.analysis.once(keeping_unregistered)
+    return context.choices.style == "native" and not together & (switched | unregistered)
 
 
 def _is_default(context: Context, config: ast.expr | None) -> bool:

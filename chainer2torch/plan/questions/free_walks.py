@@ -46,7 +46,7 @@ def _loops(context: Context, call: ast.Call, iterable: ast.AST) -> bool:
         isinstance(n, ast.Attribute) and n.attr in _NAMES and isinstance(n.value, ast.Name) and n.value.id in names
         for n in inside
     )
-    return not named and not context.analysis.once(_has_own_ways)
+    return not named and not context.analysis.once(has_own_ways)
 
 
 def _keeps_order(context: Context, loop: ast.AST) -> bool:
@@ -101,7 +101,7 @@ def _last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _has_own_ways(analysis: Analysis) -> bool:
+def has_own_ways(analysis: Analysis) -> bool:
     """Whether classes of the project say themselves what they hold, or a link or parameter has two places."""
     if any(_WALKS & cls.methods.keys() for cls in analysis.classes.values()):
         return True

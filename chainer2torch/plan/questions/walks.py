@@ -7,8 +7,10 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Tensor, options
 from chainer2torch.analysis.source import Source
+from chainer2torch.plan.questions.free_walks import has_own_ways
 
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
+_ADDS = frozenset({"add_link", "append", "insert", "setattr"})
 
 
 def simple(node: ast.expr) -> bool:
@@ -58,6 +60,38 @@ def walked_model(source: Source, node: ast.expr) -> ast.expr | None:
     return method.value if isinstance(method.value, ast.Name) or not in_expression else None
 
 
+def walked_parent(analysis: Analysis, source: Source, node: ast.expr) -> ast.expr | None:
+    """The link in ``for child in link.children():``, of whose children each is held nowhere else."""
+    if not isinstance(node, ast.Name):
+        return None
+    target, walk = _loop_of(source, node) or (node, node)
+    if not isinstance(target, ast.Name) or not isinstance(walk, ast.Call) or walk.args or walk.keywords:
+        return None
+    method = walk.func
+    if not isinstance(method, ast.Attribute) or method.attr != "children" or not simple(method.value):
+        return None
+    if not isinstance(method.value, ast.Name) and isinstance(source.parents.get(walk), ast.comprehension):
+        return None  # only a name may be written twice there
+    known = analysis.is_link(analysis.kind(method.value)) and analysis.is_link(analysis.kind(node))
+    alone = known and not analysis.once(has_own_ways) and not _is_added(source, node)
+    return method.value if alone else None
+
+
+def _is_added(source: Source, name: ast.Name) -> bool:
+    """Whether a function may put a loop variable into another link, where it gets another name."""
+    around = source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or source.tree
+    return any(
+        isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name.id
+        and any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in n.targets)
+        or isinstance(n, ast.Call)
+        and (n.func.attr if isinstance(n.func, ast.Attribute) else getattr(n.func, "id", "")) in _ADDS
+        and any(isinstance(a, ast.Name) and a.id == name.id for a in n.args)
+        for n in ast.walk(around)
+    )
+
+
 def names_asked(analysis: Analysis) -> bool:
     """Whether the project asks links or parameters for their names, other than in a walk over a model in sight.
 
@@ -67,6 +101,7 @@ def names_asked(analysis: Analysis) -> bool:
         node.attr == "name"
         and isinstance(node.ctx, ast.Load)
         and walked_model(module.source, node.value) is None
+        and walked_parent(analysis, module.source, node.value) is None
         and any(
             isinstance(k, Tensor) or analysis.is_link(k) or k == UNKNOWN and bool(walked(module.source, node.value))
             for k in options(analysis.kind(node.value))
