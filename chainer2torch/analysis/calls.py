@@ -227,6 +227,8 @@ class Calls(LibraryCalls):
             held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
             if any(isinstance(k, HostArray) for one in held for k in options(one)):
                 func.host_fed.add(name)
+        if any(k.__class__ is Tensor for k in options(kind)):
+            func.tensor_fed.add(name)
         old = func.params.get(name)
         new = self.grown(func, old, kind)
         if new != old:

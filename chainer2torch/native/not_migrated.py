@@ -23,7 +23,8 @@ class not_migrated:
         raise NotImplementedError(f"{self.__name__} was not migrated: the TODO(chainer2torch) at its use says why")
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise
-    __setattr__ = __setitem__ = __contains__ = __call__ = __mro_entries__ = _raise
+    __setattr__ = __setitem__ = __contains__ = _raise
+    __call__ = __mro_entries__ = _raise  # where: !left_at_import
 
     def _at_top(self, scope: Any) -> bool:  # where: left_at_import
         # of an imported module or of a class there: a base class, a table, a decorator

@@ -71,8 +71,8 @@ CALLS = [
     ("(F\n    .tanh(x))", "(torch.tanh(x))"),
     # f-strings
     (
-        "f'{F.tanh(x)} {F.leaky_relu(x):>{F.tanh(y)}} {F.tanh(z)!r}'",
-        "f'{torch.tanh(x)} {F.leaky_relu(x, negative_slope=0.2):>{torch.tanh(y)}} {torch.tanh(z)!r}'",
+        "f'{F.tanh(x).ndim!r} {F.leaky_relu(x).ndim:>{F.tanh(y).ndim}}'",
+        "f'{torch.tanh(x).ndim!r} {F.leaky_relu(x, negative_slope=0.2).ndim:>{torch.tanh(y).ndim}}'",
     ),
     # everywhere that expressions stand
     ("lambda y=F.tanh(x): F.tanh(y)", "lambda y=torch.tanh(x): torch.tanh(y)"),

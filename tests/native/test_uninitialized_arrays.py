@@ -56,3 +56,29 @@ def test_local_names_that_are_none_on_some_ways() -> None:
     theirs, ours, code = both(SIZES)
     assert ours["run"]() == theirs["run"]() == [[False] * 4, [True, False, False]], code
     assert "compat.linear(n, 3, bias=False)" in code and "self.b = nn.Linear(m, 3)" in code, code
+
+
+SHORT = """
+class Short(chainer.Chain):
+    def __init__(self, n_in, n_out, k=None, groups=None, other=None):
+        super().__init__()
+        if k is None:
+            n_out, k, n_in = n_in, n_out, None
+        if other is None:
+            groups, other = 2, 3
+        with self.init_scope():
+            self.a = L.Convolution2D(n_in, n_out, k)
+            self.b = L.Linear(other, groups)
+
+
+def run():
+    layers = [Short(3, 4, 2), Short(4, 2), Short(4, 2, other=5, groups=1)]
+    return [[layer.a(np.ones((1, 3, 4, 4), 'f')).shape, layer.b.W.shape] for layer in layers]
+"""
+
+
+def test_a_tuple_gives_none() -> None:
+    theirs, ours, code = both(SHORT)
+    expected = theirs["run"]()
+    assert [[tuple(shape) for shape in shapes] for shapes in ours["run"]()] == expected, code
+    assert "nn.Linear(other, groups)" in code

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, HostArray, Kind, Ref, Tup, options
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, HostArray, Kind, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import FuncInfo
 
 _FIXTURE = Ref("pytest.fixture")
@@ -28,6 +28,8 @@ def fixtures(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
             found[parameter.arg] = kind
             if any(isinstance(k, HostArray) for k in options(kind)):
                 func.host_fed.add(parameter.arg)
+            if any(isinstance(k, Tensor) for k in options(kind)):
+                func.tensor_fed.add(parameter.arg)
     return found
 
 

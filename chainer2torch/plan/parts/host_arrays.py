@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -27,6 +26,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
@@ -76,7 +76,9 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
         kinds = [context.analysis.kind(item) for item in items]
         if isinstance(argument, ast.Starred):
             parts = kind.items if isinstance(kind, Tup) else (element_of(kind),)
-            if any(own != entering(own, layer) for own in parts):
+            if any(own != entering(own, layer) for own in parts) or (
+                all(own == UNKNOWN for own in parts) and comes_from_host(context, argument.value)
+            ):
                 wrap(context, decisions, argument.value, "map(compat.from_host, value)")
         elif isinstance(argument, ast.Tuple) or any(isinstance(k, Tensor) for k in kinds):
             for item, own in zip(items, kinds):  # some may be tensors as they are
@@ -95,6 +97,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
         if is_sent_by_choice(context, argument):
             return "torch.as_tensor(value)"
         return "compat.from_host(value)" if comes_from_host(context, argument) else None
+    if isinstance(kind, Lst) and kind.element == UNKNOWN and comes_from_host(context, argument):
+        return "compat.from_host(value)"
     if kind == entering(kind, layer):
         return None
     if isinstance(kind, Union) and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
@@ -188,7 +192,7 @@ def tensors_of(context: Context, node: ast.expr) -> str:
     else:
         items = [
             item
-            for value in _assigned(context, node, None)
+            for value in assigned(context, node, None)
             for item in ([value.elt] if isinstance(value, ast.ListComp) else getattr(value, "elts", []))
         ]
     copied = any(runs_backwards(context, item) for item in items)
@@ -216,7 +220,8 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         if isinstance(called, ast.Attribute) and called.attr in _VIEWING and _is_unknown(context, called.value):
             return comes_from_host(context, called.value, depth + 1)
         # a Variable has no such method
-        return isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
+        astype = isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
+        return astype or _is_made_of_host(context, node)
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
         return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
@@ -228,7 +233,20 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     if info is not None and node.id in info.host_fed:
         return True
     made = reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
-    return any(isinstance(value, ast.Call) and comes_from_host(context, value, depth + 1) for value in made)
+    return any(
+        isinstance(value, (ast.BinOp, ast.Call, ast.Name)) and comes_from_host(context, value, depth + 1)
+        for value in made
+    )
+
+
+def _is_made_of_host(context: Context, call: ast.Call) -> bool:
+    """Whether a function of the project makes something unknown of an array on the host: ``padded(x, 8)``."""
+    given = [context.analysis.kind(a) for a in (*call.args, *(k.value for k in call.keywords))]
+    return (
+        isinstance(context.analysis.kind(call.func), Func)
+        and _is_unknown(context, call)
+        and any(isinstance(k, HostArray) for kind in given for k in options(kind))
+    )
 
 
 def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
@@ -236,7 +254,7 @@ def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name) or context.migrated:
         return False
     around = set(context.source.ancestors(node))
-    for value in _assigned(context, node, None):
+    for value in assigned(context, node, None):
         given = value.args[0] if isinstance(value, ast.Call) and value.args else None
         if not isinstance(given, ast.Name) or given.id != node.id or value.lineno > node.lineno:
             continue
@@ -265,7 +283,7 @@ def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:
             and (not told or name == "to_gpu")
             and any(k == UNKNOWN or getattr(k, "dtype", "") in (None, "float64") for k in kinds)
         )
-    made = _assigned_to_self(context, node) if isinstance(node, ast.Attribute) else _assigned(context, node, None)
+    made = _assigned_to_self(context, node) if isinstance(node, ast.Attribute) else assigned(context, node, None)
     return depth < _DEPTH and any(is_sent(context, value, depth + 1) for value in made)
 
 
@@ -312,7 +330,7 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
             callee = context.analysis.class_attribute(callee.cls, "__call__", callee)
         if isinstance(callee, Func):
             inner = callee.info.node
-            return any(runs_backwards(context, value, depth + 1, inner) for value in _returned(inner))
+            return any(runs_backwards(context, value, depth + 1, inner) for value in returned(inner))
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
             seen = node.args[0] if isinstance(callee, Ref) and node.args else node.func.value
             return runs_backwards(context, seen, depth, function)
@@ -321,74 +339,5 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return runs_backwards(context, node.value, depth, function)
     return any(
-        runs_backwards(context, value, depth + 1, function) for value in _assigned(context, node, function)
+        runs_backwards(context, value, depth + 1, function) for value in assigned(context, node, function)
     ) or any(runs_backwards(context, value, depth + 1, where) for value, where in unpacked(context, node, function))
-
-
-def _returned(function: ast.AST) -> list[ast.expr]:
-    return [n.value for n in nodes_of(function) if isinstance(n, ast.Return) and n.value is not None]
-
-
-def unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
-    """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one."""
-    if not isinstance(node, ast.Name):
-        return []
-    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    found: list[tuple[ast.expr, ast.AST | None]] = []
-    for at, count, made in context.ask(_unpackings, function or context.source.tree).get(node.id, []):
-        callee = context.analysis.kind(made.func) if isinstance(made, ast.Call) else None
-        inner = callee.info.node if isinstance(callee, Func) else None
-        values = [made] if inner is None else _returned(inner)
-        shown = [v for v in values if isinstance(v, (ast.Tuple, ast.List)) and len(v.elts) == count]
-        found += [(value.elts[at], inner or function) for value in shown]
-    return found
-
-
-def _unpackings(context: Context, scope: ast.AST) -> dict[str, list[tuple[int, int, ast.expr]]]:
-    """By name: which part of a tuple, of how many parts, a function gives it, or the module outside of functions."""
-    found: dict[str, list[tuple[int, int, ast.expr]]] = {}
-    for statement in _statements(context, scope):
-        for target in statement.targets:
-            items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-            for at, item in enumerate(items):
-                if isinstance(item, ast.Name):
-                    found.setdefault(item.id, []).append((at, len(items), statement.value))
-    return found
-
-
-def _statements(context: Context, scope: ast.AST) -> list[Any]:
-    """The assignments of a function, or outside of functions."""
-    if isinstance(scope, ast.Module):
-        return [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
-    return [n for n in nodes_of(scope) if isinstance(n, ast.Assign)]
-
-
-def _assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:
-    """What is assigned to a name in its function (by default: where it stands), or outside of functions."""
-    if not isinstance(node, ast.Name):
-        return []
-    function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    return context.ask(_assignments, function or context.source.tree).get(node.id, [])
-
-
-def _assignments(context: Context, scope: ast.AST) -> dict[str, list[ast.expr]]:
-    """What is assigned to each name in a function, or outside of functions."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in _statements(context, scope):
-        for name in {t.id for t in node.targets if isinstance(t, ast.Name)}:
-            found.setdefault(name, []).append(node.value)
-    return found
-
-
-def reaching(context: Context, node: ast.Name) -> list[ast.expr]:
-    """What may have been assigned to a name last: by the statement before that always runs, and by those behind it."""
-    made = _assigned(context, node, None)
-    around = {id(place) for place in context.source.ancestors(node)}
-    always = [
-        value.lineno
-        for value in made
-        if value.lineno < node.lineno
-        and any(id(other) in around for other in context.source.block(context.source.parents[value]))
-    ]
-    first = max(always, default=None)
-    return made if first is None else [value for value in made if first <= value.lineno < node.lineno]

@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
+from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
 _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
@@ -32,8 +33,9 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
 
     An element of an array is a number of NumPy: ``isinstance(labels[0], numpy.integer)``.
     """
-    if len(call.args) != 2:
+    if len(call.args) < 2:
         return
+    class_of_other(context, decisions, call)
     kinds = options(context.analysis.kind(call.args[0]))
     arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
     others = (Dct, HostArray, Lst, Tup)  # no Variables, which a test for arrays tells from arrays
@@ -70,6 +72,7 @@ def asked_by_dtype(context: Context, decisions: Decisions, call: ast.Call) -> No
 
 def tested_type(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     """``type(x) == numpy.ndarray`` of what is a tensor by now."""
+    types_compared(context, decisions, node)
     asked, cls = node.left, node.comparators[0]
     if not isinstance(asked, ast.Call) or len(asked.args) != 1 or context.analysis.kind(cls) != Ref("numpy.ndarray"):
         return

@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts.host_arrays import reaching, unpacked
+from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 

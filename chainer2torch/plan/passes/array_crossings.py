@@ -23,6 +23,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
 from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown
+from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
     arguments_as_tensors,
@@ -37,6 +38,7 @@ from chainer2torch.plan.parts.host_arrays import (
 )
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
+from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_host_method,
@@ -50,6 +52,7 @@ from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
 from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
+from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
@@ -84,6 +87,7 @@ def run(context: Context) -> Decisions:
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
             unknown_as_tensors(context, decisions, node)
+            handed_on_host(context, decisions, node, context.analysis.kind(node.func))
             as_sequences(context, decisions, node)
             asked_by_dtype(context, decisions, node)
             identity.asserted(context, decisions, node)
@@ -142,6 +146,8 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
     elif writes_text(context, call, callee):
         for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
             as_text(context, decisions, argument)
+    elif asserts_class(context, call):
+        tested_class(context, decisions, call)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
         compare_dtypes(context, decisions, call.args[:2])
     elif (
@@ -195,10 +201,10 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
         return
     if name in _OF_PYTHON:
         return
-    converted = False
     if name == "isscalar" and len(arguments) == 1:
         tested_number(context, decisions, arguments[0])
         return
+    converted = False
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
@@ -207,7 +213,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
                 and wrap(context, decisions, part, "compat.to_host(value)")
                 or to_host(context, decisions, part)
                 or not _is_read(context, call, name, part)
-                and _held(context, decisions, part)
+                and (_held(context, decisions, part) or fed_to_numpy(context, decisions, name, part))
             ):
                 converted = True
     if (
@@ -227,14 +233,8 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     )
     in_place = name in _IN_PLACE or name.endswith(".at") or out is not None
     if in_place and not all(isinstance(k, HostArray) for k in options(written)):
-        decisions.mark(
-            call.func,
-            None,
-            f"numpy.{name}",
-            "review",
-            "writes into a converted tensor: on a GPU that is a copy, use the array module instead",
-            _CODE,
-        )
+        message = "writes into a converted tensor: on a GPU that is a copy, use the array module instead"
+        decisions.mark(call.func, None, f"numpy.{name}", "review", message, _CODE)
     else:
         decisions.mark(call.func, None, f"numpy.{name}", "exact", "", _CODE)
 

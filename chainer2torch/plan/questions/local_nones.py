@@ -23,6 +23,8 @@ def local_may_be_none(context: Context, node: ast.Name, asked: _Asked) -> bool |
             found = _in_block(block[: block.index(inner)], node.id, asked)
             if found is not None:
                 return found
+            if any(_replaces(statement, node.id) for statement in block[: block.index(inner)]):
+                return False
         if isinstance(outer, _FUNCTIONS):
             return None
         inner = outer
@@ -32,10 +34,8 @@ def local_may_be_none(context: Context, node: ast.Name, asked: _Asked) -> bool |
 def _in_block(statements: Sequence[ast.stmt], name: str, asked: _Asked) -> bool | None:
     """What the last statement says that gives a name something; None: none does on every way, and none gives None."""
     for statement in reversed(statements):
-        if isinstance(statement, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == name for t in statement.targets
-        ):
-            return asked(statement.value)
+        if isinstance(statement, ast.Assign) and (values := _given(statement, name)):
+            return any(asked(value) for value in values)
         if not _stores(statement, name) or isinstance(statement, _FUNCTIONS):
             continue
         branches = [_in_block(block, name, asked) for block in _blocks(statement) if block]
@@ -44,6 +44,30 @@ def _in_block(statements: Sequence[ast.stmt], name: str, asked: _Asked) -> bool 
         if isinstance(statement, ast.If) and statement.orelse and None not in branches:
             return False
     return None
+
+
+def _given(statement: ast.Assign, name: str) -> list[ast.expr]:
+    """What an assignment gives a name: ``n = 4``, ``out, n = n, None``."""
+    found = [statement.value for t in statement.targets if isinstance(t, ast.Name) and t.id == name]
+    for target in statement.targets:
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(statement.value, (ast.Tuple, ast.List)):
+            pairs = zip(target.elts, statement.value.elts)
+            if len(target.elts) == len(statement.value.elts):
+                found += [value for t, value in pairs if isinstance(t, ast.Name) and t.id == name]
+    return found
+
+
+def _replaces(statement: ast.stmt, name: str) -> bool:
+    """``if n is None: n = 4``, also of several names."""
+    return (
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.left, ast.Name)
+        and statement.test.left.id == name
+        and isinstance(statement.test.ops[0], ast.Is)
+        and isinstance(statement.test.comparators[0], ast.Constant)
+        and any(isinstance(inner, ast.Assign) and _stores(inner, name) for inner in statement.body)
+    )
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:

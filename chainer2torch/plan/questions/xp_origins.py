@@ -28,11 +28,10 @@ from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.bare_links import without_parameters
 from chainer2torch.plan.questions.called_by_models import called_by_models
 
 HOST = "torch.device('cpu')"
-_REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
-_OF_LISTS = frozenset({"append", "insert", "extend"})
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
 _HAVING_XP = (
@@ -232,44 +231,14 @@ def _moves(method: ast.FunctionDef) -> bool:
 
 
 def may_lack_parameters(context: Context, link: ast.expr) -> bool:
-    """Whether a link may have no parameter to ask for its device: its class registers nothing but arrays, as far as it
-    and its bases show, or it is being made.
+    """Whether a link may have no parameter to ask for its device: its class registers nothing but arrays and links that
+    have none, as far as it and its bases show, or it is being made.
     """
     method = context.source.enclosing(link, ast.FunctionDef)
     if isinstance(method, ast.FunctionDef) and method.name == "__init__" and is_own(method, link):
         return True
     infos = [k.cls for k in options(context.kind(link)) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
-    return any(info in context.analysis.once(_without_parameters) for info in infos)
-
-
-def _without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
-    return frozenset(
-        cls
-        for cls in analysis.classes.values()
-        if analysis.derives(cls, "chainer.Link")
-        and not any(
-            _registers(node) or _hands_links_on(node)
-            for base in analysis.mro(cls)
-            if isinstance(base, ClassInfo)
-            for node in nodes_of(base.node)
-        )
-        and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
-    )
-
-
-def _registers(node: ast.AST) -> bool:
-    """``self.init_scope``, ``self.add_link``; ``self.append`` of a list of links, not ``rows.append``."""
-    if not isinstance(node, ast.Attribute):
-        return False
-    own = isinstance(node.value, ast.Call) or isinstance(node.value, ast.Name) and node.value.id == "self"
-    return node.attr in _REGISTERING or own and node.attr in _OF_LISTS
-
-
-def _hands_links_on(node: ast.AST) -> bool:
-    """``super().__init__(l1=L.Linear(...))``, and ``__init__(*links)`` of a list."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "__init__":
-        return False
-    return bool(node.args[1:] or node.keywords or [a for a in node.args if not isinstance(a, ast.Name)])
+    return any(info in context.analysis.once(without_parameters) for info in infos)
 
 
 def _own_xp(analysis: Analysis) -> bool:

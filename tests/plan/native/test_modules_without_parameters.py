@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
+from tests.support.native_programs import check
 
 TEXT = """
 import chainer
@@ -27,3 +28,67 @@ def test_the_device_is_that_of_the_first_tensor_that_a_method_is_given() -> None
     code = migrate_source(TEXT, options=Options(style="native")).code
     assert "torch.zeros(x.shape, dtype=torch.float32, device=x.device)" in code
     assert "torch.ones(self.size, dtype=torch.float32, device=compat.device_of(self))" in code
+
+
+PARTS = """
+class Fixed(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 3, initialW=np.arange(9, dtype='f').reshape(3, 3) / 9)
+
+    def __call__(self, x):
+        return self.fc(x)
+
+class Stub(chainer.Link):
+    def __call__(self, x):
+        return chainer.Variable(self.xp.ones((len(x), 3), dtype=np.float32))
+
+class Predictor(chainer.Chain):
+    def __init__(self, extractor):
+        super().__init__()
+        with self.init_scope():
+            self.extractor = extractor
+
+    def predict(self, rows):
+        x = self.xp.asarray(rows)
+        return self.extractor(x).array
+
+class Head(Predictor):
+    def __init__(self, extractor, fc):
+        super().__init__(extractor)
+        with self.init_scope():
+            self.fc = fc
+
+    def scores(self, rows):
+        x = self.xp.asarray(rows)
+        return self.fc(self.extractor(x)).array
+
+class Given(Predictor):
+    def __init__(self, size):
+        super().__init__(extractor=Stub())
+        self.size = size
+
+class Around(chainer.Chain):
+    def __init__(self, inner):
+        super().__init__()
+        with self.init_scope():
+            self.inner = inner
+
+    def total(self, rows):
+        x = self.xp.asarray(rows)
+        return float(self.inner.predict(rows).sum()) + float(x.sum())
+
+def train(net):
+    x = np.random.RandomState(0).rand(2, 3).astype('f')
+    stub = Predictor(Stub())
+    sums = [float(a.sum()) for a in (stub.predict(x), Predictor(Fixed()).predict(x), Head(Stub(), Fixed()).scores(x))]
+    around = [Around(part).total(x) for part in (Given(3), stub)]
+    return sums + around + [Given(3).predict(x).sum(), Around(Predictor(Fixed())).total(x)]
+"""
+
+
+def test_a_module_of_parts_that_have_none_has_none() -> None:
+    code = check(PARTS)
+    assert code.count("compat.device_of(self)") == 2
+    assert code.count("next(self.parameters()).device") == 1

@@ -1,0 +1,77 @@
+"""Links without parameters: there is nothing in them to ask for a device."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
+
+_REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
+_OF_LISTS = frozenset({"append", "insert", "extend"})
+
+
+def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
+    """The classes of links that register nothing, or may register nothing but links of such classes.
+
+    ``Detector(extractor)`` has no parameters where a stub is handed in that only draws numbers.
+    """
+    links = [
+        cls
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        and not any(isinstance(base, str) and base.startswith("chainer.links.") for base in analysis.mro(cls))
+    ]
+    registering = {cls: _registering(analysis, cls) for cls in links}
+    found: set[ClassInfo] = set()
+    while more := {c for c in links if c not in found and all(_is_bare(analysis, n, found) for n in registering[c])}:
+        found |= more
+    return frozenset(found)
+
+
+def _registering(analysis: Analysis, cls: ClassInfo) -> list[ast.AST]:
+    """What registers something in a class and its bases: whole blocks of ``init_scope``, and calls of other kinds."""
+    bases = [base for base in analysis.mro(cls) if isinstance(base, ClassInfo)]
+    found: list[ast.AST] = []
+    for at, base in enumerate(bases):
+        nodes = list(nodes_of(base.node))
+        blocks = [n for n in nodes if isinstance(n, ast.With) and len(n.items) == 1 and _is_scope(n.items[0])]
+        of_blocks = {id(inner) for block in blocks for inner in nodes_of(block.items[0])}
+        # a constructor of the project's says itself what it registers of what it is handed
+        own = any("__init__" in other.methods for other in bases[at + 1 :])
+        found += blocks
+        found += [n for n in nodes if id(n) not in of_blocks and (_registers(n) or not own and _hands_links_on(n))]
+    return found
+
+
+def _is_scope(item: ast.withitem) -> bool:
+    call = item.context_expr
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "init_scope"
+
+
+def _is_bare(analysis: Analysis, node: ast.AST, bare: set[ClassInfo]) -> bool:
+    """Whether a block may register nothing but links without parameters: all that it assigns may be one."""
+    if not isinstance(node, ast.With):
+        return False
+    return all(
+        isinstance(statement, ast.Assign)
+        and any(isinstance(k, Inst) and k.cls in bare for k in options(analysis.kind(statement.value)))
+        for statement in node.body
+    )
+
+
+def _registers(node: ast.AST) -> bool:
+    """``self.init_scope``, ``self.add_link``; ``self.append`` of a list of links, not ``rows.append``."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    own = isinstance(node.value, ast.Call) or isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr in _REGISTERING or own and node.attr in _OF_LISTS
+
+
+def _hands_links_on(node: ast.AST) -> bool:
+    """``super().__init__(l1=L.Linear(...))``, and ``__init__(*links)`` of a list."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "__init__":
+        return False
+    return bool(node.args[1:] or node.keywords or [a for a in node.args if not isinstance(a, ast.Name)])
