@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+from chainer2torch.plan.native.places import function_of
 
 
 def unknown_item(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
-    """A module has no subscripts, a dictionary has: which of them it is turns out at run time."""
-    name = node.slice
-    if not isinstance(node.ctx, ast.Load) or not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+    """A module has no subscripts, a dictionary has: which of them it is turns out at run time.
+
+    What is also asked for other names is a dictionary.
+    """
+    name = _text(node)
+    if not isinstance(node.ctx, ast.Load) or not name or UNKNOWN not in options(context.kind(node.value)):
         return
-    if UNKNOWN not in options(context.kind(node.value)) or name.value not in context.analysis.once(_names_of_children):
+    children = context.analysis.once(_names_of_children)
+    if name not in children or not all(other in children for other in _asked(context, node)):
         return
-    operands = {"chain": context.operand(node.value), "name": context.operand(name)}
+    operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "compat.chain_item(chain, name)", operands)
 
 
+def _text(node: ast.Subscript) -> str:
+    value = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return value if isinstance(value, str) else ""
+
+
+def _asked(context: Context, node: ast.Subscript) -> Iterator[str]:
+    """The names for which the same function asks the same value."""
+    owner, scope = ast.unparse(node.value), function_of(context, node)
+    for other in context.source.of(ast.Subscript):
+        if ast.unparse(other.value) == owner and function_of(context, other) is scope:
+            yield _text(other)
+
+
 def _names_of_children(analysis: Analysis) -> frozenset[str]:
-    """What Chains of the project call that may be a link."""
-    return frozenset(
-        name
-        for cls in analysis.classes.values()
-        if analysis.derives(cls, "chainer.Chain")
-        for name, kind in cls.attrs.items()
-        if any(analysis.is_link(k) or k == UNKNOWN for k in options(kind))
-    )
+    """What Chains of the project call their links, or hand to the constructor of Chain."""
+    found: set[str] = set()
+    for cls in analysis.classes.values():
+        if analysis.derives(cls, "chainer.Chain"):
+            found.update(name for name, kind in cls.attrs.items() if any(map(analysis.is_link, options(kind))))
+            found.update(_handed_on(cls))
+    return frozenset(found)
+
+
+def _handed_on(cls: ClassInfo) -> Iterator[str]:
+    """``super().__init__(encoder=encoder)``"""
+    for call in nodes_of(cls.node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
+            yield from (keyword.arg for keyword in call.keywords if keyword.arg is not None)
 
 
 __all__ = ["unknown_item"]

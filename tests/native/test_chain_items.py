@@ -1,0 +1,36 @@
+"""``model['encoder']`` of a model that nobody knows."""
+
+import pytest
+
+from tests.support.native_programs import both
+
+PROGRAM = """
+class Model(chainer.Chain):
+    def __init__(self, encoder, head):
+        super().__init__(encoder=encoder, head=head)
+
+
+class Agent:
+    def __init__(self, model, table):
+        self.model, self.table = model, table
+
+    def parts(self):
+        return self.model['encoder'], self.model['head'], self.table['head'], self.table['other'], self.only()
+
+    def only(self):
+        return self.table['encoder']
+
+
+def run(make=lambda agent: agent.parts()):
+    one, two = L.Linear(3, 2), L.Linear(2, 2)
+    agent = Agent(Model(one, two), {'head': 1, 'other': 2, 'encoder': 3})
+    first, second, *others = agent.parts()
+    return first is one, second is two, others
+"""
+
+
+@pytest.mark.parametrize("given", ["Model(one, two)", "[Model(one, two)][0]"])
+def test_a_module_is_asked_for_its_child(given: str) -> None:
+    theirs, ours, code = both(PROGRAM.replace("Agent(Model(one, two)", f"Agent({given}"))
+    assert ours["run"]() == theirs["run"]() == (True, True, [1, 2, 3]), code
+    assert "self.table['head']" in code, code
