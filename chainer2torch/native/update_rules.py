@@ -49,20 +49,13 @@ class UpdateRule:
     """
 
     enabled = True
+    _state = property(lambda self: self.state, lambda self, state: setattr(self, "state", state))  # where: own._state
 
     def __init__(self, parent_hyperparam: Any = None):
         self.hyperparam = Hyperparameter(parent_hyperparam)
         self.hooks: list[tuple[str, Callable[..., Any]]] = []  # where: add_hook
         self.state: Any = None
         self.t = 0
-
-    @property
-    def _state(self) -> Any:
-        return self.state  # as Chainer keeps it
-
-    @_state.setter
-    def _state(self, state: Any) -> None:
-        self.state = state
 
     def add_hook(self, hook: Callable[..., Any], name: str | None = None, timing: str = "auto") -> None:
         """Calls ``hook`` with the rule and the parameter, before or after ("post") each update."""
@@ -94,8 +87,7 @@ class UpdateRule:
     def update_core_cpu(self, param: Any) -> None:
         raise NotImplementedError
 
-    def update_core_gpu(self, param: Any) -> None:
-        raise NotImplementedError
+    update_core_gpu = update_core_cpu
 
 
 class GradientMethod(LateOptimizer):
