@@ -10,7 +10,9 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Const,
     Dct,
+    Func,
     HostArray,
+    Inst,
     Kind,
     Lst,
     Ref,
@@ -33,6 +35,7 @@ _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _TEXT = "chainer.Variable.__str__"
+_FUNCTIONS_OF = "chainer.functions."
 _CONTAINERS = (Dct, Lst, Tup)
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
@@ -112,10 +115,25 @@ def _is_variable(context: Context, node: ast.expr, kind: Kind) -> bool:
     kinds = options(kind)
     if context.migrated or not all(isinstance(k, Tensor) for k in kinds):
         return False
-    sure = not isinstance(node, ast.Name) or all(
-        isinstance(k, Tensor) and (k.rank is not None or k.dtype) for k in kinds
-    )
-    return sure and any(isinstance(k, Tensor) and not k.array for k in kinds)
+    values = reaching(context, node) if isinstance(node, ast.Name) else [node]
+    computed = bool(values) and all(_is_computed(context, value) for value in values)
+    return computed and any(isinstance(k, Tensor) and not k.array for k in kinds)
+
+
+def _is_computed(context: Context, value: ast.expr) -> bool:
+    """Whether a value is a result and no attribute, which may be None: the state of a layer, say."""
+    if isinstance(value, ast.BinOp):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    for callee in options(context.analysis.kind(value.func)):
+        if isinstance(callee, Func):
+            given = returned_here(context, value)
+            if not given or not all(isinstance(one, (ast.BinOp, ast.Call)) for one in given):
+                return False
+        elif not isinstance(callee, Inst) and not (isinstance(callee, Ref) and callee.name.startswith(_FUNCTIONS_OF)):
+            return False
+    return True
 
 
 def _array_of_variable(context: Context, decisions: Decisions, node: ast.expr) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.native_programs import check
+from tests.support.native_programs import both, check
 
 PROGRAM = """
 LABELS = [0, 1, 1, 0]
@@ -54,3 +54,31 @@ def test_what_is_not_told(call: str, text: str) -> None:
         "    print(p, a, z)", f"    for flag in (True, False):\n        a = {call}\n        print(a)"
     ).replace("(a == LABELS).mean()", "0")
     assert text in check(program)
+
+
+STATES = """
+class Model(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.r = L.LSTM(3, 2)
+        self.loss = None
+
+
+def run():
+    model = Model()
+    x = chainer.Variable(np.ones((2, 3), 'f'))
+    before = str(model.r.h), str(model.loss)
+    y = model.r(x)
+    h = model.r.h
+    model.reset = model.r.reset_state()
+    kept = model.r.h
+    return before, str(kept), str(F.sum(y)).strip('variable()')[:4], '%s' % kept, h.shape
+"""
+
+
+def test_what_may_be_none_is_written_as_it_is() -> None:
+    theirs, ours, code = both(STATES.replace("class Model", "np.random.seed(0)\n\n\nclass Model"))
+    expected, found = theirs["run"](), ours["run"]()
+    assert found[:2] == expected[:2] == (("None", "None"), "None") and found[3:] == expected[3:], code
+    assert "torch.sum(y).detach().cpu().numpy()" in code
