@@ -76,8 +76,8 @@ def f(x, g, n, model=M()):
         ("'{:.3f}'.format(y.data[0, 0])", "'{:.3f}'.format(y.detach()[0, 0])"),
         ("f'{y.data[0, 0]:.3f}'", "f'{y.detach()[0, 0]:.3f}'"),
         ("math.sqrt(y.data[0, 0])", "math.sqrt(y.detach()[0, 0])"),
-        # Variables, values of other kinds, functions that are not known
-        ("print(y)", "print(y)"),
+        ("print(y)", "print(y.detach().cpu().numpy())"),  # a Variable: the difference `variable-text`
+        # values of other kinds, functions that are not known
         ("print(x, n)", "print(x, n)"),
         ("n(y.data)", "n(y.detach())"),
         ("somewhere.loss(y.data)", "somewhere.loss(y.detach())"),
