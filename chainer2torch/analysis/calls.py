@@ -214,8 +214,8 @@ class Calls(LibraryCalls):
         if func.returns is not None:
             # where objects are chosen, what becomes of each is decided for all
             told = rest is None and not self.widened(func) and not _holds_objects(func.returns)
-            chosen = chosen_return(func, fed) if told else None
-            given = func.returns if chosen is None else func.gives.get(chosen, BOTTOM)
+            chosen = chosen_return(func, names, node) if told and node is not None else None
+            given = func.returns if chosen is None else func.gives.get(chosen, func.returns)
             return given if own is None else made_by(self, func, given, own)
         return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
 

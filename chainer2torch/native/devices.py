@@ -47,14 +47,15 @@ def device_name(device: torch.device) -> str:
 
 
 def device_of(x: Any) -> torch.device:
-    """The device of a tensor, or of the parameters and buffers of a module; of all else it is the CPU.
+    """The device of a tensor, or of the parameters and buffers of a module; the CPU for arrays of NumPy and lists.
 
     Source: chainer.Link.device, chainer.Variable.device.
     """
     if isinstance(x, torch.nn.Module):
         return next((t.device for t in (*x.parameters(), *x.buffers())), torch.device("cpu"))
-    device = x if isinstance(x, torch.device) else getattr(x, "device", None)
-    return device if isinstance(device, torch.device) else torch.device("cpu")  # NumPy's arrays have a text there
+    if x is None or isinstance(x, (np.ndarray, np.generic, list, tuple, dict, int, float)):  # Chainer's takes them, too
+        return torch.device("cpu")
+    return x if isinstance(x, torch.device) else x.device
 
 
 def to_device(device: Any, x: Any) -> Any:

@@ -15,7 +15,7 @@ import ast
 import enum
 from collections.abc import Mapping, Sequence
 
-from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Kind, options
+from chainer2torch.analysis.kinds import Const
 from chainer2torch.analysis.module_index import FuncInfo
 
 
@@ -26,20 +26,24 @@ class _Way(enum.Enum):
     OPEN = enum.auto()
 
 
-def chosen_return(func: FuncInfo, fed: Mapping[str, Kind]) -> ast.Return | None:
-    """The return statement at which a call ends; ``fed`` are its arguments by name. None: it may be one of several."""
+def chosen_return(func: FuncInfo, names: Sequence[str], call: ast.Call) -> ast.Return | None:
+    """The return statement at which a call ends; ``names`` are its positional parameters. None: one of several.
+
+    Only what is written out in the call, or as a default, tells: the kind of a name does not say that it may be None.
+    """
     if isinstance(func.node, ast.Lambda) or func.is_generator or len(func.inside.of(ast.Return)) < 2:
         return None
     a = func.node.args
-    defaults = (*zip([*a.posonlyargs, *a.args][::-1], a.defaults[::-1]), *zip(a.kwonlyargs, a.kw_defaults))
-    known = {p.arg: Const(default.value) for p, default in defaults if isinstance(default, ast.Constant)}
+    told: dict[str, ast.expr | None] = dict(zip((p.arg for p in [*a.posonlyargs, *a.args][::-1]), a.defaults[::-1]))
+    told |= dict(zip((p.arg for p in a.kwonlyargs), a.kw_defaults))
+    told |= dict(zip(names, call.args)) | {k.arg: k.value for k in call.keywords if k.arg is not None}
     stored = {n.id for n in func.inside.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
-    flags = {name: kind for name, kind in {**known, **fed}.items() if name not in stored}
+    flags = {n: Const(v.value) for n, v in told.items() if isinstance(v, ast.Constant) and n not in stored}
     found = _end(func.node.body, flags)
     return found if isinstance(found, ast.Return) else None
 
 
-def _end(body: Sequence[ast.stmt], flags: Mapping[str, Kind]) -> ast.Return | _Way:
+def _end(body: Sequence[ast.stmt], flags: Mapping[str, Const]) -> ast.Return | _Way:
     for statement in body:
         if isinstance(statement, ast.Return):
             return statement
@@ -58,7 +62,7 @@ def _end(body: Sequence[ast.stmt], flags: Mapping[str, Kind]) -> ast.Return | _W
     return _Way.ON
 
 
-def _holds(test: ast.expr, flags: Mapping[str, Kind]) -> bool | None:
+def _holds(test: ast.expr, flags: Mapping[str, Const]) -> bool | None:
     """Whether a condition holds, if the arguments of a call say so."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         held = _holds(test.operand, flags)
@@ -68,26 +72,22 @@ def _holds(test: ast.expr, flags: Mapping[str, Kind]) -> bool | None:
         ends = isinstance(test.op, ast.Or)
         return ends if ends in parts else None if None in parts else not ends
     if isinstance(test, ast.Name):
-        kind = flags.get(test.id)
-        return bool(kind.value) if isinstance(kind, Const) else None
+        flag = flags.get(test.id)
+        return None if flag is None else bool(flag.value)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name):
         return _compared(test, flags.get(test.left.id))
     return None
 
 
-def _compared(test: ast.Compare, kind: Kind | None) -> bool | None:
+def _compared(test: ast.Compare, flag: Const | None) -> bool | None:
     """``flag is None``, ``mode == 'train'``."""
-    asked = test.comparators[0]
-    if kind is None or kind is BOTTOM or not isinstance(asked, ast.Constant):
+    asked, op = test.comparators[0], test.ops[0]
+    if flag is None or not isinstance(asked, ast.Constant):
         return None
-    negated = isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
-    if isinstance(test.ops[0], (ast.Is, ast.IsNot)) and asked.value is None:
-        kinds = options(kind)
-        if kind == NONE or not any(k in (NONE, UNKNOWN) for k in kinds):
-            return (kind == NONE) != negated
-        return None
-    if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and isinstance(kind, Const):
-        return bool(kind.value == asked.value) != negated
+    if isinstance(op, (ast.Is, ast.IsNot)) and asked.value is None:
+        return (flag.value is None) == isinstance(op, ast.Is)
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        return bool(flag.value == asked.value) == isinstance(op, ast.Eq)
     return None
 
 

@@ -15,6 +15,7 @@ _CLASSES = frozenset(
     for module in ("collections", "collections.abc", "typing")
     for name in ("Collection", "Container", "Iterable", "Reversible")
 )
+_EITHER = "it is an array at times, of which this is true in Chainer"
 _MEMBERS = frozenset({"__array__", "__contains__", "__iter__", "__reversed__"})
 
 
@@ -27,7 +28,9 @@ def run(context: Context) -> Decisions:
         if template and isinstance(call.args[0], (ast.Name, ast.Attribute)) and _may_be_variable(context, call):
             operands = {"x": context.operand(call.args[0]), "asked": context.operand(call.args[1])}
             decisions.replace(call, f"{template} and not isinstance(x, torch.Tensor)", operands)
-            decisions.mark(call.func, row, row.name, row.state)
+            kinds = options(context.kind(call.args[0]))
+            both = any(isinstance(kind, Tensor) and kind.array for kind in kinds)
+            decisions.mark(call.func, row, row.name, "review" if both else row.state, _EITHER if both else "")
     return decisions
 
 
