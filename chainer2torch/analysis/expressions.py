@@ -256,7 +256,7 @@ class Expressions(Interpreter):
         if isinstance(kind, Batch):
             return Tensor(array=True)
         example = data.item(self, kind, node, index)
-        if example is None and isinstance(kind, Inst):
+        if example is None and isinstance(kind, (Inst, Ref)):
             example = host_libraries.item(kind, node, index)
         if example is not None:
             return example

@@ -1,6 +1,7 @@
 """Which names hold a Variable because ``name.backward()`` is called: nothing else of a Chainer program has that call.
 
-What a model of another file returns may not be known, but the loss that it gives goes backward in the next line.
+What a model of another file returns may not be known, but the loss that it gives goes backward in the next line. So
+does what ``optimizer.update(lambda: name)`` gets, which calls its function for a loss.
 """
 
 from __future__ import annotations
@@ -15,18 +16,26 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def names_sent_backward(source: Source) -> dict[ast.AST, frozenset[str]]:
     """For every function, and for the file itself: the local names that go backward there."""
     found: dict[ast.AST, set[str]] = {}
-    if ".backward(" in source.text:
+    if ".backward(" in source.text or ".update(" in source.text:
         for call in source.of(ast.Call):
-            function = call.func
-            if (
-                isinstance(function, ast.Attribute)
-                and function.attr == "backward"
-                and isinstance(function.value, ast.Name)
-                and not call.args
-            ):
+            value = _sent_by(call)
+            if isinstance(value, ast.Name):
                 scope = source.enclosing(call, *_SCOPES) or source.tree
-                found.setdefault(scope, set()).add(function.value.id)
+                found.setdefault(scope, set()).add(value.id)
     return {scope: frozenset(names) for scope, names in found.items()}
+
+
+def _sent_by(call: ast.Call) -> ast.expr | None:
+    """What a call sends backward: that of ``y.backward()`` and of ``optimizer.update(lambda: y)``."""
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr == "backward":
+        return call.func.value if not call.args else None
+    if call.func.attr != "update":
+        return None
+    given = call.args[:1] or [keyword.value for keyword in call.keywords if keyword.arg == "lossfun"]
+    loss = given[0] if given else None
+    return loss.body if isinstance(loss, ast.Lambda) and not loss.args.args else None
 
 
 def has_own_backward(source: Source) -> bool:

@@ -11,8 +11,21 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Lst, Method, Scalar, Tup, scalar_type
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Const,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Ref,
+    Scalar,
+    Tup,
+    scalar_type,
+)
 
+_JOINING = frozenset({"numpy.c_", "numpy.mgrid", "numpy.r_"})  # subscripts of them make arrays
 _TABLE = "pandas.DataFrame"  # or a Series: both hold arrays, and parts of them are such again
 _GROUP = "h5py.Group"  # a file, a group or a data set
 _DATA = "sklearn.utils.Bunch"
@@ -174,8 +187,10 @@ def method(cls: str, name: str) -> Kind | None:
     return None if spec is None else parse_spec(spec)
 
 
-def item(kind: Inst, node: ast.expr, index: Kind) -> Kind | None:
-    """What ``table['column']`` and ``file['name'][:]`` give."""
+def item(kind: Inst | Ref, node: ast.expr, index: Kind) -> Kind | None:
+    """What ``table['column']``, ``file['name'][:]`` and ``np.r_[a, b]`` give."""
+    if isinstance(kind, Ref):
+        return HostArray() if kind.name in _JOINING else None
     if kind.cls == _TABLE:
         return kind
     if kind.cls == _DATA:

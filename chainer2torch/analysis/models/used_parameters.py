@@ -15,7 +15,7 @@ from chainer2torch.analysis.module_index import FuncInfo
 
 # the first parameter of a function of Chainer's that is a tensor; those that take lists have other names
 TENSOR_PARAMETERS = frozenset({"x", "x0", "x1", "a", "mean", "c_prev", "log_pi", "anchor"})
-# what a tensor has as well, or what raises for an array of NumPy's; `dtype` does neither
+# what a tensor has as well, or what raises for an array of NumPy's; `dtype` does neither where it is compared
 _NEUTRAL = frozenset({"array", "backward", "cleargrad", "data", "ndim", "shape", "size", "unchain_backward"})
 LINKS_OF_LISTS = ("chainer.links.NStep", "chainer.ChainList", "chainer.Sequential")
 
@@ -30,8 +30,10 @@ def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) ->
         if _asks_for_module(interpreter, parent):
             continue
         if isinstance(parent, ast.Attribute):
-            if parent.attr not in _NEUTRAL:
+            if parent.attr not in _NEUTRAL and not _gives_dtype(parent, parents.get(parent)):
                 return False
+        elif _is_length(interpreter, parent):
+            continue
         elif isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
             if not any(_takes_tensor(interpreter, k) for k in options(interpreter.facts.get(parent.func, Ref("")))):
                 return False
@@ -39,6 +41,16 @@ def only_meets_functions(interpreter: Interpreter, func: FuncInfo, name: str) ->
         elif not isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Return)):
             return False
     return met
+
+
+def _gives_dtype(node: ast.Attribute, parent: ast.AST | None) -> bool:
+    """``np.zeros(n, dtype=x.dtype)``: what makes a tensor takes no other's dtype, and NumPy gets its own."""
+    return node.attr == "dtype" and isinstance(parent, ast.keyword) and parent.arg == "dtype"
+
+
+def _is_length(interpreter: Interpreter, call: ast.AST | None) -> bool:
+    """``len(x)``, which is the same of tensors, arrays and lists."""
+    return isinstance(call, ast.Call) and interpreter.facts.get(call.func) == Ref("builtins.len")
 
 
 def _part_of_array(interpreter: Interpreter, use: ast.expr, parent: ast.AST | None) -> ast.expr:

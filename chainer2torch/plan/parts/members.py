@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
@@ -197,6 +198,9 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
     )
     if row.name == context.reference(node):
         decisions.use(node)
+    if row.name in _ARRAYS and set_beside_copies(context, node):
+        decisions.mark(node, row, row.name, "review", SHARED)
+        return
     decisions.mark(node, row, row.name, row.state, row.note)
 
 
