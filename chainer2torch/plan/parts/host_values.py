@@ -203,12 +203,26 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
     if any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, HostArray)) for k in kinds):
         return wrap(context, decisions, node, "compat.to_host(value)")  # one caller gives a tensor, another an array
-    if is_torch_dtype(kind):
+    if is_torch_dtype(kind) or _is_dtype_of_unknown(context, node):
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
     if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
         return wrap(context, decisions, node, "compat.to_cpu(value)")
     return False
+
+
+def _is_dtype_of_unknown(context: Context, node: ast.expr) -> bool:
+    """``np.frombuffer(data, dtype=state[name].dtype)``: it may be a tensor, whose dtype NumPy refuses."""
+    parent = context.source.parents.get(node)
+    return (
+        context.choices.style == "native"
+        and context.imports_chainer
+        and isinstance(node, ast.Attribute)
+        and node.attr == "dtype"
+        and isinstance(parent, ast.keyword)
+        and parent.arg == "dtype"
+        and context.analysis.kind(node.value) == UNKNOWN
+    )
 
 
 def wrap(context: Context, decisions: Decisions, node: ast.expr, template: str, **operands: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import (
+    UNKNOWN,
     Batch,
     Dct,
     HostArray,
@@ -26,6 +27,9 @@ _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "buil
 _OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
 _CODE = "C2T320"
+_MAY_BE_TENSOR = (
+    "what this is is not known here: an array that a model holds or gives is a tensor by now, and no ndarray"
+)
 
 
 def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -37,6 +41,9 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
         return
     class_of_other(context, decisions, call)
     kinds = options(context.analysis.kind(call.args[0]))
+    if UNKNOWN in kinds:
+        _of_unknown(context, decisions, call)
+        return
     arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
     others = (Dct, HostArray, Lst, Tup)  # no Variables, which a test for arrays tells from arrays
     if not arrays or not all(k in arrays or isinstance(k, others) or scalar_type(k) is not None for k in kinds):
@@ -52,6 +59,13 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
             if new != "torch.Tensor" or not both:
                 decisions.replace(cls, new, {})
                 decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
+
+
+def _of_unknown(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``isinstance(link.state[name], np.ndarray)``: a persistent array of a link is a tensor. (An ``assert`` tells.)"""
+    asserted = isinstance(context.source.parents.get(call), ast.Assert)
+    if not asserted and context.imports_chainer and context.analysis.kind(call.args[1]) == Ref("numpy.ndarray"):
+        decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE)
 
 
 def tested_number(context: Context, decisions: Decisions, value: ast.expr) -> bool:
