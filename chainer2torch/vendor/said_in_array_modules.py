@@ -94,6 +94,8 @@ class ArrayModules:
     def said_by_call(self, call: ast.Call, function: ast.Attribute) -> Iterator[str]:
         """What a call asks of an array module, if it is one of its functions."""
         args = call.args
+        if function.attr.lower().startswith("assert") and any(map(self._is_module, args)):
+            yield MODULES_COMPARED  # `self.assertEqual(xp, array_module(x))`
         short = len(args) < 1 or len(args) == 1 and args[0].__class__ is not ast.Starred
         if short and not call.keywords and function.attr not in _VIEWS and function.attr not in _WRITING:
             return  # whatever it belongs to

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.native_snippets import migrated, run
 
@@ -217,3 +218,31 @@ def test_a_module_that_only_makes_a_gpu_the_current_one():
     text = "    xp = chainer.cuda.get_array_module(t)\n    if xp != np:\n        xp.cuda.Device(t.device).use()\n"
     code = migrated(f"def f(t):\n{text}    return 1\n").code
     assert "if device.type != 'cpu':\n        torch.cuda.set_device(t.device)" in code
+
+
+@pytest.mark.parametrize("style", ["self._use(np, 3)", "self._use(xp=np, n=3)"])
+def test_numpy_that_is_handed_where_other_calls_hand_cupy_makes_tensors(style: str) -> None:
+    """The function cannot take a device: its array module goes into an attribute."""
+    program = f"""
+class Uses:
+    def _use(self, xp, n):
+        self.module = xp
+        made = xp.arange(n * n).reshape(n, n).astype('f')
+        assert xp == chainer.backend.get_array_module(made)
+        return xp.dot(made, made.T), chainer.functions.sum(chainer.Variable(made)).array
+
+    def on_host(self):
+        return {style}
+
+    def on_gpu(self):
+        return self._use(chainer.backends.cuda.cupy, 3)
+
+
+def run(xs):
+    return Uses().on_host()
+"""
+    theirs, ours, code = run(program)
+    assert "compat.array_module('cpu')" in code
+    for a, b in zip(theirs, ours, strict=True):
+        assert isinstance(b, torch.Tensor)
+        np.testing.assert_allclose(b.numpy(), a)

@@ -492,6 +492,8 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
             {VIEWS_OF_MODULES: True, MODULES_COMPARED: True},
         ),
         ("if expected_size == other or xp == 0: pass", {MODULES_COMPARED: False}),
+        ("self.assertEqual(xp, f(x))", {MODULES_COMPARED: True}),
+        ("self.assertEqual(size, f(x))", {MODULES_COMPARED: False}),
         ("import random\nrandom.uniform(*limits)", {DRAWN_AS: False}),
         ("import numpy as np\nnp.random.rand(*shape)", {DRAWN_AS: False}),
         ("lib.random.rand(*shape)", {DRAWN_AS: True}),

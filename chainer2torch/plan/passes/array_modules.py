@@ -12,7 +12,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
 from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_devices import is_device, is_set
-from chainer2torch.plan.questions.xp_uses import current_device
+from chainer2torch.plan.questions.xp_handed import handed
+from chainer2torch.plan.questions.xp_uses import current_device, parameter_for
 
 _PSEUDO = frozenset({"xp.Module", "xp.Either", "xp.Random", "xp.LinearAlgebra"})
 _CODE = "C2T320"
@@ -25,6 +26,9 @@ def run(context: Context) -> Decisions:
     for statement in context.source.of(ast.Import):
         if not any(statement in found[:2] for found in chosen):
             _import_anywhere(context, decisions, statement)
+    for call in context.source.of(ast.Call) if context.choices.style == "native" else ():
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            _hand(context, decisions, argument)
     for node in context.source.of(ast.Compare, ast.If, ast.IfExp, ast.Assign, ast.Attribute, ast.Try, ast.BoolOp):
         if isinstance(node, (ast.If, ast.IfExp)):
             _ask(context, decisions, node.test)
@@ -224,6 +228,15 @@ def _import_anywhere(context: Context, decisions: Decisions, node: ast.Import) -
     if module == "cupy" and in_try:
         code = f"if not torch.cuda.is_available():\n    raise ImportError('no GPU')\n{code}"
     decisions.edit(node, ReplaceStatement(context.source.start(node), code, {}))
+
+
+def _hand(context: Context, decisions: Decisions, argument: ast.expr) -> None:
+    """``sample(n, np)`` where other calls hand CuPy on: what the function makes are tensors, on the CPU, too."""
+    if context.analysis.kind(argument) != Ref("numpy"):
+        return
+    found = parameter_for(context, argument)
+    if found is not None and found[0].params.get(found[1]) == XP and found not in context.analysis.once(handed):
+        decisions.replace(argument, "compat.array_module('cpu')", {})
 
 
 def _module_import(node: ast.Import) -> tuple[str, str] | None:
