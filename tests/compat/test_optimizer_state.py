@@ -189,3 +189,26 @@ def test_a_snapshot_of_version_1_counts_once(name):
     optimizer_tests.check(theirs, new_ours, 1e-8)
     with pytest.raises(KeyError, match="t is not in the file"):
         read_into(optimizer_pair(name, {})[3], {})
+
+
+@pytest.mark.parametrize("name", ["Adam", "MomentumSGD", "RMSprop"])
+def test_the_state_of_a_rule_can_be_made_early_and_put_elsewhere(name):
+    """As programs do that share it between processes: each array is replaced by one on memory of their own."""
+    theirs, ours, reference, optimizer = optimizer_pair(name, {})
+    memories = []
+    for model in (theirs, ours):
+        memory = []
+        for attribute in ("a", "b"):
+            param = getattr(model, attribute)
+            rule = param.update_rule
+            rule._state = {}
+            rule.init_state(param)
+            for key, value in sorted(rule.state.items()):
+                memory.append(np.zeros(tuple(value.shape)))
+                rule.state[key] = memory[-1]
+        memories.append(memory)
+    optimizer_tests.train(optimizer, reference, theirs, ours, steps=3)
+    optimizer_tests.check(theirs, ours)
+    for expected, found in zip(*memories, strict=True):
+        assert np.abs(expected).max() > 0
+        np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -55,7 +55,8 @@ class _RuleState(dict[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-            value = torch.from_numpy(value.copy()).to(self._device)
+            same = value.flags.writeable and min(value.strides, default=0) >= 0  # the same memory, as in Chainer
+            value = torch.from_numpy(value if same else value.copy()).to(self._device)
         super().__setitem__(name, value)
 
     def setdefault(self, name: str, default: Any = None) -> Any:
@@ -199,7 +200,10 @@ class UpdateRule:
             self._own_state = before
 
     def init_state(self, param: Any) -> None:
-        """Fills ``self.state`` at the first update."""
+        """Fills ``self.state`` at the first update. That of a rule of Chainer's own can be made before, as here."""
+        if self._optimizer is not None and not self._has_own_formula and not self._optimizer.state.get(param):
+            self._optimizer.state[param] = _RuleState(param.device)
+            self._optimizer._state_of(param, param)
 
     def update_core(self, param: Any) -> None:
         """Changes ``param`` from ``param.grad``."""

@@ -27,9 +27,7 @@ _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "buil
 _OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
 _CODE = "C2T320"
-_MAY_BE_TENSOR = (
-    "what this is is not known here: an array that a model holds or gives is a tensor by now, and no ndarray"
-)
+_MAY_BE_TENSOR = "an array of a model is a tensor by now; so is a Variable, for which this was False in Chainer"
 
 
 def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -65,6 +63,7 @@ def _of_unknown(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``isinstance(link.state[name], np.ndarray)``: a persistent array of a link is a tensor. (An ``assert`` tells.)"""
     asserted = isinstance(context.source.parents.get(call), ast.Assert)
     if not asserted and context.imports_chainer and context.analysis.kind(call.args[1]) == Ref("numpy.ndarray"):
+        decisions.replace(call.args[1], "(numpy.ndarray, torch.Tensor)", {})
         decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE)
 
 
