@@ -36,6 +36,26 @@ def kinds(rules):
 
 
 CASES = {
+    "methods of a link of which no more is known": (
+        """
+        class Block(chainer.Chain):
+            def pop(self, c):
+                show(c)
+                return F.relu(c)
+
+        class Other(chainer.Chain):
+            def pop(self, c):
+                return len(c)
+
+        class Net(chainer.Chain):
+            def step(self, x, names):
+                for child in self.children():
+                    show(child.pop(x), child.nothing(x))
+
+        Net(a=Block(), b=Other()).step(np.zeros((2, 3), 'f'), [])
+        """,
+        ["host array rank 2 dtype float32", "int | tensor rank 2 dtype float32", "unknown"],
+    ),
     "generators of NumPy's": (
         """
         rng = np.random.RandomState(0)
