@@ -196,6 +196,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
     "resized": lambda q: q.resized(),
+    "plain_rates": lambda q: q.plain_rates(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "seeded": lambda q: q.seeded(),
