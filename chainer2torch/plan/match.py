@@ -184,6 +184,7 @@ _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]]
     "holds_ints": (holds_ints, lambda k: isinstance(k, Lst)),
     "is_tensor": (lambda k: isinstance(k, Tensor), lambda k: False),
     "is_array": (lambda k: isinstance(k, HostArray), lambda k: False),
+    "saves_npz": (lambda k: k == Ref("chainer.serializers.save_npz"), lambda k: False),
     "is_callable": (lambda k: isinstance(k, (Func, Method, Class)), lambda k: isinstance(k, Inst)),
 }
 

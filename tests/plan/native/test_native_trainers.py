@@ -236,6 +236,12 @@ VARIANTS = {
         "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch'))"
     },
     "before": {"more": "trainer.extend(extensions.LogReport(filename='first'), call_before_training=True)"},
+    "snapshots by the function that is Chainer's default": {
+        "more": "trainer.extend(extensions.snapshot(chainer.serializers.save_npz, 'a_{.updater.iteration}'), "
+        "trigger=(1, 'epoch'))\n"
+        "    trainer.extend(extensions.snapshot_object(net, 'n_{.updater.iteration}', "
+        "savefun=chainer.serializers.npz.save_npz), trigger=(2, 'epoch'))"
+    },
     "best": {
         "more": "trainer.extend(extensions.snapshot_object(net, 'best'), "
         "trigger=training.triggers.MinValueTrigger('main/loss'))"
