@@ -67,8 +67,7 @@ def of_training(nodes: Nodes) -> Iterator[str]:
 
 def _evaluates(nodes: Nodes) -> bool:
     """Whether an evaluator is made, or derived without an ``evaluate`` of its own, or one asks for that of its base."""
-    own = [c for c in nodes.of(ast.ClassDef) if any(getattr(child, "name", "") == "evaluate" for child in c.body)]
-    bases = {id(base) for cls in own for base in cls.bases}
+    bases = {id(base) for cls in nodes.of(ast.ClassDef) if _says_evaluation(cls) for base in cls.bases}
     names = [node for node in nodes.of(ast.Name) if node.id == "Evaluator"]
     members = [node for node in _members(nodes, ("Evaluator",)) if last(node.value) != "extensions"]
     asked = [node.value for node in _members(nodes, ("evaluate",))]
@@ -76,6 +75,13 @@ def _evaluates(nodes: Nodes) -> bool:
         isinstance(value, ast.Call) and last(value.func) == "super" or last(value).endswith("Evaluator")
         for value in asked
     )
+
+
+def _says_evaluation(cls: ast.ClassDef) -> bool:
+    """Whether a class says itself what an evaluator does: ``evaluate``, or all of ``__call__``, which runs that."""
+    methods = {child.name for child in cls.body if isinstance(child, ast.FunctionDef)}
+    by_base = any(isinstance(node, ast.Attribute) and node.attr == "__call__" for node in nodes_of(cls))
+    return "evaluate" in methods or "__call__" in methods and not by_base
 
 
 def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:

@@ -59,6 +59,8 @@ OWN = """class Mine(compat.Updater):
         ("model.load_state_dict(torch.load(path))", SAVED, False),
         ("class A(compat.Evaluator):\n    def evaluate(self): pass", EVALUATES, False),
         ("class A(compat.Evaluator):\n    default_name = 'a'", EVALUATES, True),
+        ("class A(compat.Evaluator):\n    def __call__(self, trainer): pass", EVALUATES, False),
+        ("class A(Evaluator):\n    def __call__(self, t):\n        super().__call__(t)", EVALUATES, True),
         ("class A(Evaluator):\n    def evaluate(self):\n        return super().evaluate()", EVALUATES, True),
         ("class A(B):\n    def evaluate(self):\n        return compat.Evaluator.evaluate(self)", EVALUATES, True),
         ("trainer.extend(compat.Evaluator(it, m))", EVALUATES, True),
