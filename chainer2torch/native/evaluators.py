@@ -29,7 +29,7 @@ class Evaluator(extensions.Evaluator):
         self,
         iterator: Any,
         target: Any,
-        converter: Any = collate,
+        converter: Any = None,
         device: Any = None,
         eval_hook: Any = None,  # where: eval_hook, eval_func, options_by_position
         eval_func: Any = None,  # where: eval_hook, eval_func, options_by_position
@@ -42,7 +42,8 @@ class Evaluator(extensions.Evaluator):
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         if isinstance(device, (int, str)):  # where: device_names
             device = get_device(device)
-        self.converter, self.device = converter, device
+        self.device = device
+        self.converter = converter or collate  # where: evaluates, .converter
 
     def __call__(self, trainer: Any = None) -> Any:
         own = [*self._targets.values(), *vars(self).values()]
@@ -50,7 +51,7 @@ class Evaluator(extensions.Evaluator):
         with evaluating(*(value for value in own if isinstance(value, nn.Module))):
             return super().__call__(trainer)
 
-    def evaluate(self) -> Any:
+    def evaluate(self) -> Any:  # where: evaluates
         iterator, summary = self._iterators["main"], reporting.DictSummary()
         if self.eval_hook:  # where: eval_hook, options_by_position
             self.eval_hook(self)

@@ -32,9 +32,9 @@ def check_backward(
     xs: list[Any] = [x if x is None else torch.as_tensor(x).detach() for x in _listed(x_data)]
     params = _listed(params)
     floating = [x is not None and x.is_floating_point() for x in xs]
-    moves = (
-        floating if no_grads is None else [x is not None and not fixed for x, fixed in zip(xs, no_grads, strict=True)]
-    )
+    moves = floating
+    if no_grads is not None:  # where: no_grads
+        moves = [x is not None and not fixed for x, fixed in zip(xs, no_grads, strict=True)]
     leaves = [x.clone().requires_grad_() if is_float else x for x, is_float in zip(xs, floating)]
     ys = _listed(func(*leaves))
     gys = [ys[0].new_ones(())] if y_grad is None else [g if g is None else torch.as_tensor(g) for g in _listed(y_grad)]
@@ -45,13 +45,12 @@ def check_backward(
     ends = [(y, gy) for y, gy in pairs if y.requires_grad and inputs]
     grads = torch.autograd.grad([y for y, _ in ends], inputs, [g for _, g in ends], allow_unused=True) if ends else ()
     found = dict(zip(inputs, grads))
-    if any(not move and found.get(x) is not None for x, move in zip(leaves, moves)):
+    if any(not move and found.get(x) is not None for x, move in zip(leaves, moves)):  # where: no_grads
         raise RuntimeError("an input of no_grads has a gradient")
     targets = [*(x for x, move in zip(leaves, moves) if move), *params]
     drawn = np.random.normal(size=sum(t.numel() for t in targets))
-    drawn = np.copysign(
-        np.sqrt(0.99 * drawn**2 / (drawn**2).sum() + 0.01 / max(len(drawn), 1)), drawn
-    )  # none is close to 0
+    # none is close to 0
+    drawn = np.copysign(np.sqrt(0.99 * drawn**2 / (drawn**2).sum() + 0.01 / max(len(drawn), 1)), drawn)
     parts = np.split(drawn, np.cumsum([t.numel() for t in targets]))
     ways = [torch.as_tensor(part.reshape(t.shape)).to(t.device) for t, part in zip(targets, parts)]
     gradient = sum(float((found[t].double() * way).sum()) for t, way in zip(targets, ways) if found.get(t) is not None)

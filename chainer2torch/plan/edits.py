@@ -71,6 +71,13 @@ class Comment(StatementEdit):
 
 
 @dataclasses.dataclass(frozen=True)
+class Above(StatementEdit):
+    """Puts a line of code above the statement, and above the comments that stand over it."""
+
+    code: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Unmark(StatementEdit):
     """Removes the marker of an earlier run over a statement that can be converted by now."""
 

@@ -184,6 +184,7 @@ _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]]
     "holds_ints": (holds_ints, lambda k: isinstance(k, Lst)),
     "is_tensor": (lambda k: isinstance(k, Tensor), lambda k: False),
     "is_array": (lambda k: isinstance(k, HostArray), lambda k: False),
+    "saves_npz": (lambda k: k == Ref("chainer.serializers.save_npz"), lambda k: False),
     "is_callable": (lambda k: isinstance(k, (Func, Method, Class)), lambda k: isinstance(k, Inst)),
 }
 
@@ -196,6 +197,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_asked": lambda q: q.names_asked(),
     "resized": lambda q: q.resized(),
+    "plain_rates": lambda q: q.plain_rates(),
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "seeded": lambda q: q.seeded(),

@@ -78,6 +78,7 @@ class Question:
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     resized: Callable[[], bool] = bool  # of a deconvolution: whether the project sets some layer's ``outsize`` later
+    plain_rates: Callable[[], bool] = bool  # whether no optimizer of the project is an Adam, as far as it names any
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
     made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
     plain_sequences: Callable[[], bool] = bool  # of links: whether nothing asks for more than nn.Sequential has

@@ -10,6 +10,7 @@ import libcst as cst
 
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.edits import (
+    Above,
     AddDecorator,
     AddKeyword,
     AddParameter,
@@ -106,8 +107,7 @@ def apply(source: Source, edits: Sequence[Edit], names: Names) -> Applied:
     names.forget_unsaid(result, [*rewritten.values(), *made.texts], printer)
     way = names.way()
     result = import_edits.insert(result, names.statements(), names.helpers.behind, way)
-    if any(isinstance(e, GuardImport) for e in edits):
-        result = import_edits.spaced(result)
+    result = import_edits.spaced(result) if any(isinstance(e, GuardImport) for e in edits) else result
     code = kept.restore(printer.code(result), rewritten) if result.body or result.header else ""
     if code and source.text[:end].endswith(("\n", "\r")) and not code.endswith(("\n", "\r")):
         code += module.default_newline
@@ -294,8 +294,8 @@ class _Rewriter:
         comments = [edit for edit in edits if isinstance(edit, Comment)]
         for edit in edits:
             lines = self._one(original, lines, edit)
-        if comments:
-            lines = mark_each(lines, comments, edits)
+        lines = mark_each(lines, comments, edits) if comments else lines
+        lines = import_edits.with_lines_above(lines, [edit.code for edit in edits if isinstance(edit, Above)])
         if not self.placed and original in self.top and self._removes_import(original, edits):
             self.placed = True
             rest = [line for line in lines if not isinstance(line, cst.EmptyLine)]
@@ -315,7 +315,7 @@ class _Rewriter:
 
     def _one(self, original: Any, lines: list[Any], edit: StatementEdit) -> list[Any]:
         node = lines[0] if lines else None
-        if node is None or isinstance(node, cst.EmptyLine) or isinstance(edit, Comment):
+        if node is None or isinstance(node, cst.EmptyLine) or isinstance(edit, (Above, Comment)):
             return lines
         if isinstance(edit, Remove):
             return comments_above(node)
@@ -372,8 +372,8 @@ class _Rewriter:
             body[-1] = _with_end_of_line(body[-1], node.trailing_whitespace)
         if isinstance(node.body[0], cst.Expr):
             body = beside_assignments(node.body[0].value, body)
-        missing = missing_comments([node.with_changes(leading_lines=())], body)
-        return import_edits.above(body, [*node.leading_lines, *missing])
+        comments = [*node.leading_lines, *missing_comments([node.with_changes(leading_lines=())], body)]
+        return import_edits.above(body, comments)
 
     def _into_for(self, node: Any, edit: IntoFor) -> list[Any]:
         operands = Operands(edit.operands, self._operand)

@@ -41,6 +41,19 @@ def replaced(node: cst.SimpleStatementLine, indices: Collection[int], statements
     return lines
 
 
+def with_lines_above(lines: list[Any], above: Sequence[str]) -> list[Any]:
+    """Statements with lines of code above the first of them and above its comments; empty lines stay over all."""
+    at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
+    if at is None or not above:
+        return lines
+    first = lines[at]
+    comment = next((i for i, line in enumerate(first.leading_lines) if line.comment), len(first.leading_lines))
+    new: list[Any] = [cst.parse_statement(text) for text in above]
+    new[0] = new[0].with_changes(leading_lines=first.leading_lines[:comment])
+    rest = first.with_changes(leading_lines=first.leading_lines[comment:])
+    return [*lines[:at], *new, rest, *lines[at + 1 :]]
+
+
 _WHY = "# only what is marked below needs it"
 
 

@@ -17,7 +17,10 @@ DEVICE_NAMES = "device_names"  # said where it may be a name or a number in a te
 OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
 TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
 UPDATER_SAVES = "updater_saves"  # said where a class of updaters may say itself what is saved of it
-OF_TRAINING = frozenset({OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED})
+EVALUATES = "evaluates"  # said where an evaluator may run the `evaluate` of its base
+OF_TRAINING = frozenset(
+    {OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED, EVALUATES}
+)
 _NO_UPDATERS = ("Extension", "Iterator", "Trigger", "UpdaterBase", "object", "Module", "ModuleList", "LogReport")
 _LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _DEVICES = frozenset({"device", "devices", "input_device"})
@@ -51,6 +54,8 @@ def of_training(nodes: Nodes) -> Iterator[str]:
         yield UPDATER_SAVES
     if _names_device(nodes, texts):
         yield DEVICE_NAMES
+    if "Evaluator" in texts or _evaluates(nodes):
+        yield EVALUATES
     devices = _Devices(nodes, classes)
     if any(
         not devices.is_device(value)
@@ -58,6 +63,25 @@ def of_training(nodes: Nodes) -> Iterator[str]:
         for value in devices.given(node)
     ):
         yield DEVICE_NUMBERS
+
+
+def _evaluates(nodes: Nodes) -> bool:
+    """Whether an evaluator is made, or derived without an ``evaluate`` of its own, or one asks for that of its base."""
+    bases = {id(base) for cls in nodes.of(ast.ClassDef) if _says_evaluation(cls) for base in cls.bases}
+    names = [node for node in nodes.of(ast.Name) if node.id == "Evaluator"]
+    members = [node for node in _members(nodes, ("Evaluator",)) if last(node.value) != "extensions"]
+    asked = [node.value for node in _members(nodes, ("evaluate",))]
+    return any(id(node) not in bases for node in (*names, *members)) or any(
+        isinstance(value, ast.Call) and last(value.func) == "super" or last(value).endswith("Evaluator")
+        for value in asked
+    )
+
+
+def _says_evaluation(cls: ast.ClassDef) -> bool:
+    """Whether a class says itself what an evaluator does: ``evaluate``, or all of ``__call__``, which runs that."""
+    methods = {child.name for child in cls.body if isinstance(child, ast.FunctionDef)}
+    by_base = any(isinstance(node, ast.Attribute) and node.attr == "__call__" for node in nodes_of(cls))
+    return "evaluate" in methods or "__call__" in methods and not by_base
 
 
 def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:

@@ -80,10 +80,12 @@ SHORT_FORMS = frozenset(
         "on_cpu",
         "own_attribute_name",
         "parameter",
+        "parameterize",
         "parse_kwargs",
         "prepare_googlenet",
         "prepare_resnet",
         "prepare_vgg",
+        "retry",
         "serialize_part",
         "serialize_summary",
         "set_grad",
@@ -116,6 +118,7 @@ _LONG_WHERE = {
 LONG_BESIDE = {
     **dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"}),
     **dict.fromkeys(("check_backward", "numerical_grad"), {"check_double_backward"}),
+    "parameterize": {"fix_random", "parameterize_pytest"},
     # programs with other distributions, or divergences of their own
     **dict.fromkeys(
         ("NormalDistribution", "kl_divergence"), {"Distribution", "register_kl", "distribution_cross_entropy"}

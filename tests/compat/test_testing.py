@@ -12,6 +12,7 @@ from chainer import testing
 from chainer.testing import attr, condition
 
 from chainer2torch.compat.testing import testing as compat
+from chainer2torch.native import testing as native
 
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
 
@@ -92,11 +93,13 @@ def test_parameterize(method: str) -> None:
             return api.parameterize_pytest("a,b", [(1, 2), (3, 4)])
         if method == "twice":
             return lambda cls: api.parameterize({"a": 1}, {"a": 2})(api.parameterize({"b": 5}, {"b": 6})(cls))
-        return api.parameterize(*api.product({"a": [1, 2], "b": [3, 4]}))
+        return api.parameterize(*testing.product({"a": [1, 2], "b": [3, 4]}))
 
     expected = run_class(decorator(testing), "c2t_chainer_case")
     assert expected
     assert run_class(decorator(compat), "c2t_compat_case") == expected
+    if method != "parameterize_pytest":
+        assert run_class(decorator(native), "c2t_native_case") == expected
 
 
 def outcomes(api: Any, pattern: str, decorate: str, times: int) -> tuple[bool, int]:
@@ -117,7 +120,30 @@ def outcomes(api: Any, pattern: str, decorate: str, times: int) -> tuple[bool, i
 @pytest.mark.parametrize("pattern", ["+++", "-++", "--+", "---", "+-+"])
 @pytest.mark.parametrize("decorate", ["retry", "repeat"])
 def test_conditions(pattern: str, decorate: str) -> None:
-    assert outcomes(compat, pattern, decorate, 3) == outcomes(condition, pattern, decorate, 3)
+    expected = outcomes(condition, pattern, decorate, 3)
+    assert outcomes(compat, pattern, decorate, 3) == expected
+    if decorate == "retry":
+        assert outcomes(native, pattern, decorate, 3) == expected
+
+
+def test_a_trial_that_skips_skips_the_test() -> None:
+    class Case(unittest.TestCase):
+        runs = 0
+        torn = 0
+
+        def tearDown(self) -> None:
+            Case.torn += 1
+
+        def test_it(self) -> None:
+            Case.runs += 1
+            if Case.runs == 1:
+                raise ValueError
+            self.skipTest("no")
+
+    Case.test_it = native.retry(3)(Case.test_it)  # type: ignore[method-assign]
+    result = unittest.TestResult()
+    Case("test_it").run(result)
+    assert len(result.skipped) == 1 and (Case.runs, Case.torn) == (2, 3)
 
 
 def test_at_least() -> None:

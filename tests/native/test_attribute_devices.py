@@ -68,6 +68,21 @@ def test_two_statements_of_known_modules():
     assert "TODO" not in code and "xp" not in code
 
 
+@pytest.mark.parametrize("where", ["", "            "])
+@pytest.mark.parametrize("line", ["import cupy", "import cupy as cp"])
+def test_cupy_itself_is_the_device_of_the_gpu(where, line):
+    """It became the helper, under the name of a device: `torch.zeros(n, device=...)` raised on a GPU."""
+    name = line.split()[-1]
+    text = KEEPER.replace(
+        "        self.xp = model.xp",
+        f"        if gpu >= 0:\n{where and where + line}\n            self.xp = {name}\n"
+        "        else:\n            self.xp = np",
+    ).replace("model):", "model, gpu=-1):")
+    code = migrated(text if where else f"{line}\n{text}").code
+    assert "self.device = torch.device('cuda')" in code and "self.device = torch.device('cpu')" in code
+    assert "cupy" not in code and "array_module" not in code
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -67,3 +67,52 @@ MORE = [
 def test_slices_and_methods(more):
     theirs, ours, _ = run(PROGRAM.replace("MORE", more))
     assert np.allclose(theirs, ours, rtol=1e-5)
+
+
+STACK = """
+import chainer.links as L
+
+
+class Block(chainer.Chain):
+    def __init__(self, scale):
+        super().__init__()
+        with self.init_scope():
+            self.scale = L.Scale(1, (2,))
+        self.scale.W.array[...] = scale
+
+    def forward(self, x):
+        y = F.tanh(self.scale(x))
+        return x + y, y
+
+
+class Stack(chainer.ChainList):
+    def __init__(self):
+        super().__init__()
+        for i in range(3):
+            self.add_link(Block(i + 1))
+
+    def forward(self, x):
+        skips = []
+        for i, block in enumerate(self.children()):
+            x, skip = block(x)
+            skips.append(skip)
+            if i == 0:
+                total = skip
+            else:
+                total += skip
+        return total * skips[0]
+
+
+def run(xs):
+    x = chainer.Variable(xs[0])
+    y = F.sum(Stack()(x))
+    y.backward()
+    return [float(y.array)] + [float(v) for v in x.grad[0]]
+"""
+
+
+def test_the_children_of_a_list_are_what_was_put_into_it():
+    """So what they give is known, and a sum of that is bound anew: in place it would change the first of its parts."""
+    theirs, ours, code = run(STACK)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    assert "total = total + skip" in code and "compat.iadd" not in code

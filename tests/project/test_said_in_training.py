@@ -8,7 +8,7 @@ from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.said import words
 
 NUMBERS, CONVERTERS, SAVED, COPIED = "device_numbers", "own_converters", "training_saved", "objects_copied"
-NAMES = "device_names"
+NAMES, EVALUATES = "device_names", "evaluates"
 CPU = "torch.device('cpu')"
 OWN = """class Mine(compat.Updater):
     def __init__(self, *args, **kwargs):
@@ -57,6 +57,17 @@ OWN = """class Mine(compat.Updater):
         ("trainer.load_state_dict(torch.load(path))", SAVED, True),
         ("torch.save(self.updater.state_dict(), path)", SAVED, True),
         ("model.load_state_dict(torch.load(path))", SAVED, False),
+        ("class A(compat.Evaluator):\n    def evaluate(self): pass", EVALUATES, False),
+        ("class A(compat.Evaluator):\n    default_name = 'a'", EVALUATES, True),
+        ("class A(compat.Evaluator):\n    def __call__(self, trainer): pass", EVALUATES, False),
+        ("class A(Evaluator):\n    def __call__(self, t):\n        super().__call__(t)", EVALUATES, True),
+        ("class A(Evaluator):\n    def evaluate(self):\n        return super().evaluate()", EVALUATES, True),
+        ("class A(B):\n    def evaluate(self):\n        return compat.Evaluator.evaluate(self)", EVALUATES, True),
+        ("trainer.extend(compat.Evaluator(it, m))", EVALUATES, True),
+        ("Base = compat.Evaluator\nclass A(Base):\n    def evaluate(self): pass", EVALUATES, True),
+        ("getattr(compat, 'Evaluator')", EVALUATES, True),
+        ("trainer.extend(extensions.Evaluator(it, m))\nmodel.evaluate(x)", EVALUATES, False),
+        ("def f(:", EVALUATES, True),
         ("copy.copy(it)", COPIED, True),
         ("from copy import deepcopy", COPIED, True),
         ("x.copy()", COPIED, False),

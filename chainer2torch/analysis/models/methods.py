@@ -195,6 +195,13 @@ def _item_of_list(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     return None
 
 
+def _children_of_list(interpreter: Interpreter, call: MethodCall) -> Kind | None:
+    """``chain_list.children()`` gives the links that it holds."""
+    if interpreter.derives(call.receiver.cls, "chainer.ChainList") and not call.args:
+        return Lst(link_lists.children(interpreter, call.receiver))
+    return None
+
+
 def _repeat(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     """``link.repeat(3)`` makes a Sequential of copies of the link."""
     if not interpreter.is_link(call.receiver) or not isinstance(call.node, ast.Call):
@@ -233,6 +240,7 @@ _MODELS: dict[str, tuple[_Model, ...]] = {
     "add_persistent": (_register,),
     "register_persistent": (_register_persistent,),
     "append": (_put_into_list,),
+    "children": (_children_of_list,),
     "insert": (_put_into_list,),
     "repeat": (_repeat,),
     "extend": (_put_into_list, _extend),

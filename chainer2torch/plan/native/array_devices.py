@@ -72,11 +72,16 @@ def _attributes(context: Context, decisions: Decisions) -> None:
         name = devices[context.analysis.once(places)[target][0]]
         decisions.replace(target, f"x.{name}", {"x": context.operand(target.value)})
         origin = host_of(context, statement.value)
-        if origin is None and not (isinstance(statement.value, ast.Name) and is_device(context, statement.value)):
+        if origin is None and not _is_variable(context, statement.value):
             origin = device_in(context, statement.value)
         if origin is not None:
             decisions.replace(statement.value, origin.template, origin.operands(context))
             _tell(context, decisions, origin)
+
+
+def _is_variable(context: Context, node: ast.expr) -> bool:
+    """Whether a name holds what is a device by then; CuPy's own name does not."""
+    return isinstance(node, ast.Name) and context.reference(node) not in CUPY and is_device(context, node)
 
 
 def _properties(context: Context, decisions: Decisions) -> None:

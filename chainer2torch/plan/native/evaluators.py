@@ -16,6 +16,7 @@ from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, conve
 from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.paths import is_path
 
+_FUNCTION = "eval_func"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
 
 
@@ -28,6 +29,7 @@ class Evaluator:
     device: Device
     conversion: Conversion | None = None
     named: bool = False  # whether a batch is a dictionary, whose parts go by name
+    made: bool = False  # whether an expression makes the function, once: `eval_func=model.get_loss_func()`
 
 
 def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluator:
@@ -48,13 +50,16 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     device = device_of(context, bound.given.get("device"), function_of(context, call))
     if not device.name:
         return Evaluator("", (), device)
-    if not is_path(called):
+    made = called is function and not is_path(called)
+    if called is target and not is_path(called):
         raise Unclear("what is evaluated has no name")
     named = are_dictionaries(context.analysis, context.kind(bound.given["iterator"]))
     if named is None:
         raise Unclear("only some examples are dictionaries")
     parts = None if named else parts_of(context.analysis, context.kind(called))
-    return Evaluator(ast.unparse(called), parts or (), device, named=named)
+    if made and _FUNCTION in (parts or ()):
+        raise Unclear("what is evaluated has no name")
+    return Evaluator(_FUNCTION if made else ast.unparse(called), parts or (), device, named=named, made=made)
 
 
 def emit(
@@ -98,7 +103,9 @@ def _moved(context: Context, evaluator: Evaluator, makes_device: bool) -> str:
     device = evaluator.device.name
     if spec is not None:
         device = "torch_device" if "device" in evaluator.parts else "device"
-    made = f"{device}={device_of_number(context, spec, 'SPEC')}" if spec is not None else ""
+    values = [f"{_FUNCTION}=EVAL_FUNC"] if evaluator.made else []
+    values += [f"{device}={device_of_number(context, spec, 'SPEC')}"] if spec is not None else []
+    made = ", ".join(values)
     if evaluator.named:
         made = f"*, {made}, " if made else ""
         return f"lambda {made}**batch: CALLEE(**{{key: x.to({device}) for key, x in batch.items()}})"

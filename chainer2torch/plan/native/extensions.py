@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
@@ -56,6 +57,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     }
 )
 _DROP = {"observation_key": "'lr'"}
+_SAVE = Ref("chainer.serializers.save_npz")
 _SNAPSHOTS = frozenset({"snapshot", "snapshot_object"})
 
 
@@ -76,6 +78,8 @@ def unclear(context: Context, call: ast.Call, name: str, form: Form) -> str:
     if name in _SNAPSHOTS:
         known |= {"target", "condition", "snapshot_on_error", "n_retains", "autoload"}
     refused = sorted((form.refuses & (bound.given.keys() | others)) | (others - known))
+    if name in _SNAPSHOTS and context.kind(bound.given.get("savefun", call)) == _SAVE:
+        refused.remove("savefun")  # Chainer's own default
     return f"`{refused[0]}` of {name}" if refused else ""
 
 
@@ -99,7 +103,7 @@ def _is_json(bound: Bound) -> bool:
 def _needs_row(name: str, bound: Bound) -> bool:
     """Whether the arguments mean something else to pytorch-pfn-extras: the row has a form for them."""
     if name in _SNAPSHOTS:
-        return "trigger" in bound.given
+        return "trigger" in bound.given or "savefun" in bound.given
     return name == "PlotReport" and not _is_png(bound) or name == "LogReport" and not _is_json(bound)
 
 

@@ -29,6 +29,7 @@ from chainer2torch.plan.questions.paths import is_path
 
 TRAINER = "chainer.training.Trainer"
 EVALUATOR = "chainer.training.extensions.Evaluator"
+_LOSS = "loss_func"  # the name of a loss function that has none
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -62,6 +63,7 @@ class Step:
     packed: bool = False  # whether only the run tells how many parts a batch has
     named: bool = False  # whether a batch is a dictionary, whose parts go by name
     several: bool = False  # whether a batch has several parts, whatever their number is
+    made_loss: ast.expr | None = None  # what makes the function that has the name `loss` only then
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,18 +135,22 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     named = are_dictionaries(context.analysis, context.kind(given["iterator"])) if conversion is None else False
     if named is None:
         raise Unclear("only some examples are dictionaries")
+    made_loss = isinstance(function, (ast.Call, ast.Lambda)) and loss is function
+    if made_loss and (conversion is not None or _LOSS in names_in(context, scope)):
+        raise Unclear("the loss function has no name")
     return Step(
         name_of(context, given["iterator"], made, "the iterator"),
         name_of(context, given["optimizer"], made, "the optimizer"),
         name_of(context, model, made, "the model"),
         made_by,
-        name_of(context, loss, made, "the loss function"),
+        _LOSS if made_loss else name_of(context, loss, made, "the loss function"),
         renamed(("batch",) if named or not parts else parts, names_in(context, scope)),
         device_of(context, given.get("device"), scope) if conversion is None else Device(),
         conversion,
         parts is None and not named,
         named,
         takes_several(context.analysis, context.kind(loss)),
+        loss if made_loss else None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Remove, RemoveImport, Replace, ReplaceStatement, StatementEdit
+from chainer2torch.plan.edits import Above, Remove, RemoveImport, Replace, ReplaceStatement, StatementEdit
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.outcome.left_imports import (
     device_guards,
@@ -16,6 +16,7 @@ from chainer2torch.plan.outcome.left_imports import (
     names_at_import,
     wider_guards,
 )
+from chainer2torch.plan.outcome.local_imports import moved_imports
 from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_aliases, unused_imports
 
 
@@ -23,22 +24,30 @@ from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, un
 class Imports:
     """Which imports go, and the names that they bind."""
 
-    context: Context
+    ledger: Ledger
     others: frozenset[str]  # the names that other files go on importing from this one
     removals: Removals
     names: frozenset[str]
     empty: tuple[StatementEdit, ...]  # the guards around imports that all go, and second names of what goes
     needed: frozenset[str]  # the names that must be bound when the module is imported, or that others take
+    moved: tuple[Above, ...]  # the imports that stand where they are used
 
     @classmethod
     def of(cls, ledger: Ledger, others: frozenset[str]) -> Imports:
         """The imports that no name needs any more."""
         aliases = unused_aliases(ledger.context, ledger, others)
         removals, names = unused_imports(ledger.context, ledger, others, aliases.values())
-        needed = names_at_import(ledger.context, ledger)
+        needed = others | names_at_import(ledger.context, ledger)
+        moved, above = moved_imports(ledger.context, ledger, removals, needed)
+        removals = {s: removals.get(s, frozenset()) | moved.get(s, frozenset()) for s in (*removals, *moved)}
         starts = [ledger.context.source.start(statement) for statement in aliases.values()]
         empty = (*empty_guards(ledger.context, removals), *map(Remove, starts))
-        return cls(ledger.context, others, removals, names | aliases.keys(), empty, others | needed)
+        return cls(ledger, others, removals, names | aliases.keys(), empty, needed, above)
+
+    @property
+    def context(self) -> Context:
+        """The file."""
+        return self.ledger.context
 
     def without_idle(self, output: Nodes) -> Imports | None:
         """The same with array libraries whose last use an edit has taken; None where there is none."""
@@ -58,6 +67,7 @@ class Imports:
             if (start := self.context.source.start(statement)) not in raising:
                 yield RemoveImport(start, aliases)
         yield from self.empty
-        yield from left_imports(self.context, self.removals, self.needed)
+        yield from self.moved
+        yield from left_imports(self.ledger, self.removals, self.needed)
         yield from wider_guards(self.context, self.removals)
         yield from guards

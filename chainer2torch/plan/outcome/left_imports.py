@@ -18,32 +18,35 @@ from chainer2torch.analysis.libraries import STAND_IN
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.outcome.local_imports import bound_name, is_chainer, stands_at_its_use
 from chainer2torch.plan.outcome.unused_imports import Removals
 from chainer2torch.plan.questions.at_import import runs_at_import
 from chainer2torch.plan.questions.cupy_guards import catches_absence, chosen_module, cupy_guard, is_cupy
 
-_ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
 _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
 _ABSENT = _NOT_THERE | {"Exception"}
 
 
-def left_imports(context: Context, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
+def left_imports(ledger: Ledger, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
     """The guards of the imports of Chainer that stay at the top of a file.
 
     ``needed`` names must be bound; others are, unless something is compared with them.
     """
+    context = ledger.context
     foreign = {
-        _bound(alias)
+        bound_name(alias)
         for statement in context.source.of(ast.Import, ast.ImportFrom)
         for alias in statement.names
-        if not _is_chainer(context, alias)
+        if not is_chainer(context, alias)
     }
     taken = foreign | context.source.assigned
     compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
-        if left and all(alias is not None and _is_chainer(context, alias) for alias in left):
-            names = {_bound(alias): _dotted(context, alias) for alias in left if alias is not None}
+        if left and all(alias is not None and is_chainer(context, alias) for alias in left):
+            names = {bound_name(alias): _dotted(context, alias) for alias in left if alias is not None}
+            if needed.isdisjoint(names) and stands_at_its_use(context, ledger, line[0]):
+                continue
             stand_ins = tuple(
                 (name, dotted)
                 for name, dotted in names.items()
@@ -73,7 +76,7 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
     for block in context.source.of(ast.Try):
         imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
         left = [a for s in imports for i, a in enumerate(s.names) if i not in removals.get(s, ())]
-        if not left or len(imports) < len(block.body) or not all(_is_chainer(context, alias) for alias in left):
+        if not left or len(imports) < len(block.body) or not all(is_chainer(context, alias) for alias in left):
             continue
         if chosen_module(context, block) is not None:
             continue  # another pass makes it an array module
@@ -141,7 +144,7 @@ def _exported(context: Context) -> frozenset[str]:
 def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
     """The removal of ``try: import chainer; except ImportError: chainer = None`` when all of its imports go."""
     for block in context.source.of(ast.Try):
-        bound = {_bound(a) for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom)) for a in s.names}
+        bound = {bound_name(a) for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom)) for a in s.names}
         if block.orelse or block.finalbody or not all(_does_nothing(handler, bound) for handler in block.handlers):
             continue
         if all(
@@ -165,7 +168,7 @@ def device_guards(context: Context, removals: Removals) -> Iterator[IntoIf | Rep
         imports = [s for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom))]
         if all(len(removals.get(s, ())) == len(s.names) for s in imports):
             whole.add(block)
-            bound = {_bound(alias) for statement in imports for alias in statement.names}
+            bound = {bound_name(alias) for statement in imports for alias in statement.names}
             if len(imports) < len(block.body) or not _does_nothing(block.handlers[0], bound):
                 yield IntoIf(context.source.start(block), "torch.cuda.is_available()")
     seen: set[ast.Try] = set()
@@ -186,7 +189,7 @@ def _failing(context: Context, statement: ast.stmt) -> ast.Try | None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return None
         if isinstance(node, ast.Try) and inner in node.body:
-            bound = {_bound(alias) for alias in getattr(statement, "names", ())}
+            bound = {bound_name(alias) for alias in getattr(statement, "names", ())}
             idle = node.body == [statement] and all(_does_nothing(handler, bound) for handler in node.handlers)
             return node if not idle and any(catches_absence(handler.type) for handler in node.handlers) else None
         inner = node
@@ -208,18 +211,8 @@ def _is_short_form(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == STAND_IN.rpartition(".")[2]
 
 
-def _is_chainer(context: Context, alias: ast.alias) -> bool:
-    """Whether an alias binds a module or name of Chainer's own; a star binds names that nobody knows."""
-    kind = context.analysis.bindings.get(alias)
-    return alias.name != "*" and isinstance(kind, Ref) and kind.name.split(".")[0] in _ROOTS
-
-
 def _dotted(context: Context, alias: ast.alias) -> str:
     """What a name of Chainer's stands for; ``import chainer.links`` binds ``chainer``."""
     kind = context.analysis.bindings[alias]
     assert isinstance(kind, Ref)
-    return kind.name if alias.asname or "." not in alias.name else _bound(alias)
-
-
-def _bound(alias: ast.alias) -> str:
-    return alias.asname or alias.name.split(".")[0]
+    return kind.name if alias.asname or "." not in alias.name else bound_name(alias)

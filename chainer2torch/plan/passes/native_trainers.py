@@ -240,7 +240,16 @@ def _make(context: Context, decisions: Decisions, program: Program, in_parts: bo
     _tell(context, decisions, program.call.func, TRAINER)
     if inside:
         _tell(context, decisions, program.updater.func, UPDATER)
+        _remove(context, decisions, program)
+
+
+def _remove(context: Context, decisions: Decisions, program: Program) -> None:
+    """An updater goes, but not what makes its loss function."""
+    kept, bound = program.step.made_loss, bound_call(context, program.updater, UPDATER)
+    if kept is None or bound is None:
         decisions.remove(program.updater)
+    else:
+        decisions.remove(*(value for value in bound.given.values() if value is not kept))
 
 
 def _is_long(context: Context, program: Program, by_trigger: bool) -> bool:
@@ -277,7 +286,7 @@ def _without_updater(context: Context, decisions: Decisions, program: Program) -
     lines, operands = _device_lines(context, program)
     if lines:
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), lines, operands))
-        decisions.remove(program.updater)
+        _remove(context, decisions, program)
     else:
         clear(context, decisions, statement)
 
@@ -288,9 +297,12 @@ def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Op
     Source: chainer.training.updaters.StandardUpdater.
     """
     device, lines, operands = program.step.device, "", dict[str, Operand]()
+    if program.step.made_loss is not None:
+        lines = f"{program.step.loss} = MADE\n"
+        operands["MADE"] = context.operand(program.step.made_loss)
     if device.made is not None:
-        lines = f"NAME = {device_of_number(context, device.made, 'SPEC')}\n"
-        operands = {"NAME": Operand(code=device.name), **_spec(program)}
+        lines += f"NAME = {device_of_number(context, device.made, 'SPEC')}\n"
+        operands |= {"NAME": Operand(code=device.name), **_spec(program)}
     inside = bound_call(context, program.updater, UPDATER)
     spec = inside.given.get("device") if inside is not None else None
     if spec is None or stays_on_host(context, spec) or _moves_itself(context, program):

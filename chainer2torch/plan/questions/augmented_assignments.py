@@ -56,6 +56,7 @@ def may_be_in_a_graph(context: Context, node: ast.AugAssign) -> bool:
         or context.migrated
         or type(node.op) not in HELPERS
         or context.analysis.kind(node) != UNKNOWN
+        or _is_text(node.value)
     ):
         return False
     name = node.target.id
@@ -70,6 +71,13 @@ def may_be_in_a_graph(context: Context, node: ast.AugAssign) -> bool:
         ):
             return False
     return not _is_complete_when_read(context, function, name, nodes)
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text, or raises: a sum with one, a format of one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        return _is_text(node.left) or isinstance(node.op, ast.Add) and _is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def may_be_array(context: Context, node: ast.AugAssign) -> bool:

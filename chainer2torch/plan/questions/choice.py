@@ -31,6 +31,7 @@ from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.unrecorded import unrecorded
+from chainer2torch.plan.questions.plain_rates import rates_are_plain
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
@@ -99,6 +100,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
+        plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
         fits=lambda template: not have_own_dtype(context, template, reading.bound.given),

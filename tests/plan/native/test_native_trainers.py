@@ -65,6 +65,19 @@ class Partly(Records):
         return {'t': found['t'], 'x': found['x']} if self.by_name else (found['x'], found['t'])
 
 
+class Losses(Model):
+    made = 0
+
+    def get_loss_func(self, factor=1.0):
+        Losses.made += 1
+
+        def loss_of(x, t):
+            loss = F.softmax_cross_entropy(self.net(x), t) * factor
+            chainer.report({'loss': loss}, self)
+            return loss
+        return loss_of
+
+
 class Weighted(Model):
     def forward(self, x, t, factor=0.5):
         return super().forward(x, t) * factor
@@ -157,6 +170,20 @@ VARIANTS = {
         "optimizer": "SGD(2.0)",
     },
     "loss function": {"updater": ", loss_func=lossfun", "more": "pass", "model": "lossy(net)"},
+    "a loss function that a method makes": {
+        "model": "Losses(net)",
+        "updater": ", loss_func=model.get_loss_func()",
+        "evaluator": ", eval_func=model.get_loss_func(factor=0.5)",
+    },
+    "a loss function that a method makes, on a device": {
+        "model": "Losses(net)",
+        "updater": ", device=device, loss_func=model.get_loss_func()",
+        "evaluator": ", device=device, eval_func=model.get_loss_func(0.5)",
+    },
+    "a loss function without a name": {
+        "updater": ", loss_func=lambda x, t: F.softmax_cross_entropy(model.predictor(x), t) + F.sum(net.l1.W ** 2)",
+        "more": "trainer.reporter.add_observer('other', net)",
+    },
     "clipping": {"more": "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))"},
     "rates": {"optimizer": "MomentumSGD(0.1)", "more": "trainer.extend(extensions.observe_lr())"},
     "rate of Adam": {"more": "trainer.extend(extensions.observe_lr())"},
@@ -209,6 +236,12 @@ VARIANTS = {
         "more": "trainer.extend(extensions.snapshot(filename='s_{.updater.iteration}'), trigger=(1, 'epoch'))"
     },
     "before": {"more": "trainer.extend(extensions.LogReport(filename='first'), call_before_training=True)"},
+    "snapshots by the function that is Chainer's default": {
+        "more": "trainer.extend(extensions.snapshot(chainer.serializers.save_npz, 'a_{.updater.iteration}'), "
+        "trigger=(1, 'epoch'))\n"
+        "    trainer.extend(extensions.snapshot_object(net, 'n_{.updater.iteration}', "
+        "savefun=chainer.serializers.npz.save_npz), trigger=(2, 'epoch'))"
+    },
     "best": {
         "more": "trainer.extend(extensions.snapshot_object(net, 'best'), "
         "trigger=training.triggers.MinValueTrigger('main/loss'))"
@@ -220,8 +253,12 @@ INLINE = {
     "an updater inside": "",
     "an updater inside, on a device": ", device=device",
     "an updater inside, on a number": ", device=-1",
+    "an updater inside, with a loss function that a method makes": ", loss_func=model.get_loss_func(2)",
 }
-VARIANTS |= {name: {"updater": updater} for name, updater in INLINE.items()}
+VARIANTS |= {
+    name: {"updater": updater, **({"model": "Losses(net)"} if "loss_func" in updater else {})}
+    for name, updater in INLINE.items()
+}
 
 
 def run(namespace, model, out):
@@ -275,6 +312,7 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     compare(theirs, ours, code, tmp_path, rtol)
     if "seen = []" in source:
         assert ours["seen"] == theirs["seen"] != []
+    assert ours["Losses"].made == theirs["Losses"].made == source.count("get_loss_func"), "each is made once"
 
 
 def compare(theirs, ours, code, tmp_path, rtol=2e-5):
