@@ -256,6 +256,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
+    if function == "is_array_at_times":  # what is not known is not taken for one
+        return any(isinstance(k, (HostArray, Tensor)) for k in kinds)
     if function == "is_stream":  # what is not known is taken for a list
         return bool(kinds) and all(isinstance(k, (HostArray, Stream)) or _is_array(k) for k in kinds)
     if function in ("rank", "dtype"):

@@ -116,6 +116,7 @@ def _environment(names):
         "is_array": lambda x: isinstance(x, np.ndarray),
         "is_int": lambda x: isinstance(x, int) and not isinstance(x, bool),
         "is_tuple": lambda x: isinstance(x, tuple),
+        "is_array_at_times": lambda x: isinstance(x, (np.ndarray, torch.Tensor)),
         "is_stream": lambda x: isinstance(x, (deque, set, type({}.values()))),
         "is_none": lambda x: x is None,
         "is_callable": callable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -235,7 +235,9 @@ def _hand(context: Context, decisions: Decisions, argument: ast.expr) -> None:
     if context.analysis.kind(argument) != Ref("numpy"):
         return
     found = parameter_for(context, argument)
-    if found is not None and found[0].params.get(found[1]) == XP and found not in context.analysis.once(handed):
+    kinds = options(found[0].params.get(found[1], UNKNOWN)) if found is not None else ()
+    modules = XP in kinds and all(k == XP or isinstance(k, Ref) and k.name in CUPY for k in kinds)
+    if modules and found not in context.analysis.once(handed):
         decisions.replace(argument, "compat.array_module('cpu')", {})
 
 
