@@ -29,6 +29,7 @@ _STATISTICS = frozenset({"avg_mean", "avg_var"})
 _DISTINCTIVE = _STATISTICS | {"W"}
 _OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
 _RENAMED = frozenset({"N", "decay", "dilate", "ignore_label", "in_size", "ksize", "out_size", "pad"})
+BY_OTHER_NAMES = _OF_LINKS | _RENAMED  # `hasattr(link, 'W')`: such names are decided here
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {
     "builtins.hasattr": "compat.has_link_attribute(obj, name)",
