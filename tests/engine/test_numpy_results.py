@@ -75,6 +75,17 @@ def test_an_array_or_a_number_comes_back():
 _DROPPED = {"cumproduct", "in1d", "msort", "product", "round_", "row_stack", "trapz", "random.random_integers"}
 
 
+def test_so_many_arrays_or_numbers_come_back():
+    for name, count in numpy_results._TUPLES.items():
+        found = [one for one in results(name) if isinstance(one, tuple)]
+        assert found and all(len(one) == count for one in found), name
+        assert all(isinstance(part, (np.ndarray, np.generic)) for one in found for part in one), name
+    for name in numpy_results._COUNTS:
+        assert all(np.asarray(one).dtype == np.int64 for one in results(name)), name
+    assert numpy_results.result("linalg.svd", [HostArray()], {"compute_uv": Scalar("bool")}) == UNKNOWN
+    assert numpy_results.result("linalg.svd", [Scalar("float")], {}) == UNKNOWN
+
+
 def test_what_holds_no_array_says_nothing():
     for given in ([Scalar("float")], [Lst(Scalar("int"))], [UNKNOWN], []):
         assert numpy_results.result("median", given, {}) == UNKNOWN

@@ -162,7 +162,9 @@ def as_kept(given: Kind, row: Row | None) -> Kind:
 
 _KEEP = frozenset({"copy", "round", "__neg__", "__abs__", "transpose"})
 _REDUCING = frozenset({"sum", "mean", "max", "min", "argmax", "argmin", "prod", "std", "var", "all", "any"})
-_RESHAPING = frozenset({"cumsum", "cumprod", "repeat", "take", "dot", "diagonal", "squeeze", "swapaxes", "clip"})
+_RESHAPING = frozenset(
+    {"cumsum", "cumprod", "repeat", "take", "dot", "diagonal", "squeeze", "swapaxes", "clip", "trace"}
+)
 
 
 def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
@@ -226,8 +228,9 @@ def reshaped(kind: Tensor | HostArray, name: str, args: list[Kind], keywords: di
         other = keywords.get("b", first)
         rank = dot_rank(rank, rank_of(other)) if isinstance(other, (Tensor, HostArray)) else None
         return dataclasses.replace(kind, rank=rank, dtype=common_dtype([kind, other or UNKNOWN]))
-    if name == "diagonal":
-        return dataclasses.replace(kind, rank=plus(rank, -1))
+    if name in ("diagonal", "trace"):
+        dtype = kind.dtype if name == "diagonal" or (kind.dtype or "").startswith("float") else None
+        return dataclasses.replace(kind, rank=plus(rank, -1 if name == "diagonal" else -2), dtype=dtype)
     at = 0 if name.startswith("cum") else 1
     axis = keywords.get("axis", args[at] if len(args) > at else NONE)
     if name == "take":

@@ -36,6 +36,21 @@ _OF_ARRAYS = frozenset(
     fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     """.split()
 )
+# of an array they make so many, in a tuple
+_TUPLES = {
+    "divmod": 2,
+    "frexp": 2,
+    "histogram": 2,
+    "histogram2d": 3,
+    "linalg.eig": 2,
+    "linalg.eigh": 2,
+    "linalg.qr": 2,
+    "linalg.slogdet": 2,
+    "linalg.svd": 3,
+    "modf": 2,
+}
+_COUNTS = frozenset({"count_nonzero", "linalg.matrix_rank"})  # a number of Python's at times, an array on a device
+_ONE_AT_TIMES = frozenset({"compute_uv", "mode"})  # with these, one array may come back
 # they make an array of anything
 _ALWAYS = frozenset(
     """
@@ -77,6 +92,10 @@ def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kin
     if name in _ONE_EACH and len(args) != 1 or {"return_indices", "full"} & keywords.keys():
         return UNKNOWN
     given = [*args, *keywords.values()]
+    if name in _TUPLES and any(map(_holds_array, given)):
+        return UNKNOWN if _ONE_AT_TIMES & keywords.keys() else Tup((HostArray(),) * _TUPLES[name])
+    if name in _COUNTS and any(map(_holds_array, given)):
+        return HostArray(0 if name == "count_nonzero" and len(given) == 1 else None, "int64")
     at = _SIZES.get(name)
     made = (
         name in _ALWAYS
