@@ -506,9 +506,9 @@ BY_IMPORT = [
         IMPORTED,
         """\
 if torch.cuda.is_available():
-    xp = compat.array_module('cuda')
+    device = torch.device('cuda')
 else:
-    xp = compat.array_module('cpu')
+    device = torch.device('cpu')
 """,
     ),
     (
@@ -537,9 +537,9 @@ BY_IMPORT.append(
         """\
 if torch.cuda.is_available():
     gpu = True
-    xp = compat.array_module('cuda')
+    device = torch.device('cuda')
 else:
-    xp = compat.array_module('cpu')
+    device = torch.device('cpu')
     print('no GPU')
     gpu = False
 """,

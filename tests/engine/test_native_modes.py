@@ -280,7 +280,9 @@ def test_a_child_that_is_asked_for_by_name_belongs_to_the_model() -> None:
     ("value", "call", "block"),
     [
         ("True", "model(x)", "def run(model, x, flag):\n    return model(x)\n"),
-        ("flag", "model(x)", "with compat.in_mode(flag, model):"),
+        ("flag", "model(x)", "    was_training = model.training\n    model.train(bool(flag))\n    try:\n"),
+        ("not flag", "model(x)", "    model.train(not flag)\n"),
+        ("flag", "model(x).found()", "with compat.in_mode(flag, model):"),
         ("False", "model(x).found()", "with compat.in_mode(False, model):"),
     ],
 )

@@ -420,9 +420,20 @@ def test_values_of_unknown_kind_in_functions_that_work_with_variables():
     assert "stored = compat.imul(stored, make(0.5), may_be_array=True)" in migrated["__code__"]
 
 
+NAMED = """
+import chainer
+import chainer.functions as F
+
+
+class Net(chainer.Chain):
+    def forward(self, x, name):
+        name = name.lower()
+        name += '_' + self.kind
+        name += f'{x}'
+        return F.relu(x)
+"""
+
+
 def test_a_text_is_added_as_it_is(migrate):
-    code = migrate(
-        "import chainer\nimport chainer.functions as F\n\n\nclass Net(chainer.Chain):\n    def forward(self, x, name):\n"
-        "        name = name.lower()\n        name += '_' + self.kind\n        name += f'{x}'\n        return F.relu(x)\n"
-    ).code
+    code = migrate(NAMED).code
     assert "name += '_' + self.kind" in code and "name += f'{x}'" in code

@@ -386,6 +386,19 @@ def test_what_version_1_drew_or_counted_in_another_way_is_told(line: str, name: 
     assert migrated(line, 5)[1] == {"exact"}
 
 
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("L.Linear(3, 4, initialW=chainer.initializers.GlorotUniform())", "exact"),
+        ("L.Linear(3, 4, initialW=chainer.initializers.GlorotNormal(0.5))", "exact"),
+        ("L.Convolution2D(3, 4, 3, initialW=chainer.initializers.GlorotNormal())", "review"),
+        ("[chainer.initializers.GlorotNormal()]", "review"),
+    ],
+)
+def test_the_weights_of_a_linear_layer_have_no_kernel_to_count(line: str, state: str) -> None:
+    assert state in migrated(line, 1)[1] and ("review" in migrated(line, 1)[1]) is (state == "review")
+
+
 def test_a_vector_of_version_1_is_a_matrix_of_one_column() -> None:
     assert migrated("F.matmul(x, w, transa=True)", 1) == ("compat.matmul_of_columns(x, w, transa=True)", {"exact"})
     assert (

@@ -283,6 +283,16 @@ def test_parameters_of_a_link_are_plain_parameters_that_are_nan_until_they_are_s
     assert "compat.add_params(" in pair.code
 
 
+@pytest.mark.parametrize(
+    ("shape", "plain"), [("(n, 4)", True), ("((n, 4), np.float32)", False), ("((4, 2), 'f')", False), ("n", False)]
+)
+def test_the_name_of_a_shape_is_as_good(shape, plain):
+    given = "super(Own, self).__init__(W=(n, 4), b=(n,))"
+    code = migrated(_OWN_PARAMETERS.replace(given, f"shape = {shape}\n        super().__init__(W=shape)")).code
+    assert ("self.W = nn.Parameter(torch.full(shape, torch.nan))" in code) is plain
+    assert ("compat.add_params(self, W=shape)" in code) is not plain
+
+
 _SIZED = """
 import chainer.links as L
 

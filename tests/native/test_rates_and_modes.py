@@ -217,3 +217,48 @@ def _flat(values):
     if isinstance(values, tuple):
         return np.concatenate([_flat(value) for value in values])
     return np.ravel(values.detach().numpy() if isinstance(values, torch.Tensor) else values)
+
+
+CHOSEN = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 2, initialW=1)
+            self.bn = L.BatchNormalization(2)
+
+    def forward(self, x):
+        return self.bn(self.l(x))
+
+
+def apply(model, x, train):
+    with chainer.using_config('enable_backprop', False), chainer.using_config('train', train):
+        if train is None:
+            raise ValueError
+        return model(x)
+
+
+def run():
+    model, found = Net(), []
+    x = np.arange(12, dtype='f').reshape(4, 3) ** 2
+    for train in (0, True, False, 1, None):
+        try:
+            found.append(apply(model, x, train).array)
+        except ValueError:
+            pass
+        found.append(model(x).array + 0)
+        found.append(model.bn.avg_mean + 0)
+    return [float(value.sum()) for value in found]
+"""
+
+
+def test_a_block_of_a_mode_that_only_the_run_tells_is_the_models_own_switch():
+    theirs, ours, code = both(CHOSEN)
+    assert "    model.train(bool(train))\n" in code and "in_mode" not in code, code
+    np.testing.assert_allclose(ours["run"](), theirs["run"](), rtol=1e-4)

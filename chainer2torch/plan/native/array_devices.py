@@ -12,13 +12,20 @@ from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Remove, Replace
+from chainer2torch.plan.edits import IntoIf, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
-from chainer2torch.plan.questions.xp_devices import device_in, is_device, parameter, variable
+from chainer2torch.plan.questions.xp_devices import device_in, imported, is_device, parameter, variable
 from chainer2torch.plan.questions.xp_attributes import by_owner, variables, getters, given_by, places
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, origin_of
-from chainer2torch.plan.questions.xp_uses import current_device, native_case, parameter_for, row_of, set_attribute
+from chainer2torch.plan.questions.xp_uses import (
+    annotates,
+    current_device,
+    native_case,
+    parameter_for,
+    row_of,
+    set_attribute,
+)
 from chainer2torch.plan.questions.xp_variables import Variable
 
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
@@ -46,10 +53,35 @@ def run(context: Context) -> Decisions:
                 decisions.replace(node, _written(context, node, origin), origin.operands(context))
                 _tell(context, decisions, origin)
                 _on_cupy(context, decisions, node)
+    for block in context.source.of(ast.Try):
+        if (found := imported(context, block)) is not None:
+            _imported(context, decisions, block, found, named.setdefault(context.source.tree, set()))
     _hand_over(context, decisions)
     _attributes(context, decisions)
     _properties(context, decisions)
     return decisions
+
+
+def _imported(context: Context, decisions: Decisions, block: ast.Try, found: Variable, named: set[str]) -> None:
+    """``try: import cupy as xp`` / ``except ImportError: import numpy as xp``: the GPU where there is one."""
+    for load in found.loads:
+        part = context.source.parents.get(load)
+        if isinstance(part, ast.Attribute) and annotates(context, part):
+            decisions.replace(part, "torch.Tensor", {})
+            decisions.mark(part, row_of(context, part), f"xp.Module.{part.attr}", "exact")
+    alone = all(isinstance(s, ast.Import) for s in (*block.body, *block.handlers[0].body))
+    if alone and not found.needed and not any(current_device(context, load) for load in found.loads):
+        decisions.edit(block, Remove(context.source.start(block)))  # it gives constants alone
+        return
+    spelled = _free_name(context, found.loads[0], named)
+    named.add(spelled)
+    decisions.edit(block, IntoIf(context.source.start(block), "torch.cuda.is_available()"))
+    for statement, device in zip(found.imports, ("cuda", "cpu")):
+        code = f"{spelled} = torch.device('{device}')"
+        decisions.edit(statement, ReplaceStatement(context.source.start(statement), code, {}))
+    for load in found.loads:
+        if not _make_current(context, decisions, load):
+            decisions.replace(load, spelled, {})
 
 
 def _is_of_host(context: Context, call: ast.Call) -> bool:

@@ -56,6 +56,8 @@ class Imports:
             return None
         removals = dict(self.removals)
         for statement, aliases in idle.items():
+            if statement in self.ledger.edits:  # something else takes its place
+                continue
             removals[statement] = removals.get(statement, frozenset()) | aliases
         return dataclasses.replace(self, removals=removals, names=self.names | names)
 

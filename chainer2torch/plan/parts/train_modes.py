@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.components import components
-from chainer2torch.analysis.kinds import Ref, options
+from chainer2torch.analysis.kinds import Ref, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -104,11 +104,13 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
                 return
-        if reached and value is False and not called:
-            if _put_back(context, decisions, call, inside.expressions):
+        if reached and (value is False or value is UNDECIDED) and not called:
+            mode = None if value is False else bound.given["value"]
+            if _put_back(context, decisions, call, inside.expressions, mode):
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
                 return
+        if reached and value is False and not called:
             helper = "native.evaluating"
         elif reached and not inside.asked or asked or value is UNDECIDED:
             helper = "native.in_mode" if reached and not inside.asked or asked else "compat.using_train"
@@ -178,15 +180,18 @@ def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.C
     return True
 
 
-def _put_back(context: Context, decisions: Decisions, call: ast.Call, modules: list[str]) -> bool:
-    """``model.eval()`` above a block, and behind it the mode that the model had before, whatever ends the block."""
+def _put_back(
+    context: Context, decisions: Decisions, call: ast.Call, modules: list[str], given: ast.expr | None
+) -> bool:
+    """``model.eval()`` above a block, and behind it the mode that the model had before, whatever ends the block.
+
+    ``given`` is the mode of the block where only the run tells it.
+    """
     block = context.source.statement(call)
     name = _free_name(context, block, ("was_training", "training_before"))
     if not isinstance(block, ast.With) or name is None or len(modules) != 1 or not _is_name(modules[0]):
         return False
-    if any(
-        isinstance(a, ast.With) and "using_config" in ast.unparse(a).split(":\n")[0] for a in _around(context, block)
-    ):
+    if any(_may_put_back(context, item.context_expr) for around in _around(context, block) for item in around.items):
         return False  # that block needs the name
     if [item.optional_vars for item in block.items if item.context_expr is call] != [None]:
         return False
@@ -194,9 +199,22 @@ def _put_back(context: Context, decisions: Decisions, call: ast.Call, modules: l
     branch = "item" if len(block.items) > 1 else "body"
     before, behind = f"{name} = model.training\nmodel.eval()", f"model.train({name})"
     operands = {"model": Operand(code=modules[0])}
+    if given is not None:  # PyTorch takes nothing but True and False
+        negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
+        is_bool = negated or scalar_type(context.kind(given)) == "bool"
+        before = f"{name} = model.training\nmodel.train({'mode' if is_bool else 'bool(mode)'})"
+        operands["mode"] = context.operand(given)
     start = context.source.start(block)
     decisions.edit(block, Unwrap(start, branch, behind, operands, before, index, at_last=True))
     return True
+
+
+def _may_put_back(context: Context, entered: ast.expr) -> bool:
+    """Whether what a block is entered with may set the mode."""
+    if not isinstance(entered, ast.Call) or "using_config" not in ast.unparse(entered.func):
+        return False
+    name = next(iter(entered.args), None)
+    return entry_name(context.analysis, context.source, name) in (None, "train")
 
 
 def _around(context: Context, node: ast.AST) -> Iterator[ast.With]:

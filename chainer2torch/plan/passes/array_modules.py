@@ -11,7 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
 from chainer2torch.plan.questions.cupy_guards import chosen_module
-from chainer2torch.plan.questions.xp_devices import is_device, is_set
+from chainer2torch.plan.questions.xp_devices import imported, is_device, is_set
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_uses import current_device, parameter_for
 
@@ -198,7 +198,7 @@ def _is_host(context: Context, node: ast.Assign) -> bool | None:
 def _import(context: Context, decisions: Decisions, node: ast.Try) -> None:
     """``try: import cupy as xp`` / ``except ImportError: import numpy as xp``: a GPU is used where there is one."""
     found = chosen_module(context, node)
-    if found is None or context.skipped.node(node):
+    if found is None or context.skipped.node(node) or imported(context, node) is not None:
         return
     cupy, numpy, name = found
     decisions.edit(node, IntoIf(context.source.start(node), "torch.cuda.is_available()"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Lst, Ref, Tup, options
+from chainer2torch.analysis.kinds import Class, Kind, Lst, Ref, Tup, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -125,7 +125,11 @@ def _constructed_in(
 
 
 def _is_shape(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a shape in plain sight: ``(n, m)``, and not ``((n, m), dtype)``."""
+    """Whether a value is a shape in plain sight: ``(n, m)`` or a name of that, and not ``((n, m), dtype)``."""
+    if isinstance(node, ast.Name):
+        kinds = options(context.kind(node))
+        lengths = [k for kind in kinds if isinstance(kind, Tup) for item in kind.items for k in options(item)]
+        return all(isinstance(k, Tup) for k in kinds) and not any(map(_is_no_length, lengths))
     return isinstance(node, ast.Tuple) and not any(
         isinstance(item, (ast.Tuple, ast.List, ast.Starred))
         or isinstance(item, ast.Constant)
@@ -133,6 +137,10 @@ def _is_shape(context: Context, node: ast.expr) -> bool:
         or any(isinstance(k, (Ref, Tup, Lst)) for k in options(context.kind(item)))
         for item in node.elts
     )
+
+
+def _is_no_length(kind: Kind) -> bool:
+    return isinstance(kind, (Ref, Tup, Lst)) or scalar_type(kind) not in (None, "int")
 
 
 def _lines_of_held(context: Context, held: list[tuple[str, list[ast.Call]]]) -> list[str]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.analysis.kinds import options, scalar_type
+from chainer2torch.analysis.kinds import Ref, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.spread_keywords import keywords_of
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
+_LINEAR = Ref("chainer.links.Linear")
+# initializers of which version 1 counts the outputs of a convolution in another way
+_OF_KERNELS = frozenset({"chainer.initializers.GlorotNormal", "chainer.initializers.GlorotUniform"})
 _MODES = {"test": "not value", "train": "value"}
 
 
@@ -52,7 +55,7 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
     assert row.signature is not None
     keywords = keywords_of(context, call)
     old = context.rules.old.get(row.name)
-    if old is None or old.signature is None:
+    if old is None or old.signature is None or row.name in _OF_KERNELS and _fills_linear(context, call):
         return Reading(row, row.signature.bind(call.args, keywords, receiver))
     failed: tuple[object, ...] | None = None  # not the exception: it would hold this frame, and the whole file with it
     try:
@@ -90,6 +93,13 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
     if not old.until and given.keys() <= row.signature.names and len(given) == len(then.given.keys() - idle):
         return Reading(row, Bound(given), as_written=False)
     return Reading(old, then, as_written=False)
+
+
+def _fills_linear(context: Context, call: ast.Call) -> bool:
+    """Whether an initializer is made for the weights of a linear layer, whose shape has no kernel."""
+    parent = context.source.parents.get(call)
+    layer = context.source.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    return isinstance(layer, ast.Call) and layer.func is not call and context.kind(layer.func) == _LINEAR
 
 
 def differs_as_value(context: Context, row: Row, old: Row) -> bool:

@@ -12,6 +12,7 @@ import ast
 
 from chainer2torch.analysis.models.xp_modules import CUPY
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_attributes import of_attribute
 from chainer2torch.plan.questions.xp_handed import handed
 from chainer2torch.plan.questions.xp_origins import Origin, of_any_array, origin_of
@@ -61,6 +62,16 @@ def variable(context: Context, name: ast.Name) -> Variable | None:
         return None
     found = context.ask(_variables, scope)
     return found.get(name.id)
+
+
+def imported(context: Context, block: ast.Try) -> Variable | None:
+    """The variable of a ``try`` that imports CuPy or NumPy under its name, if it is a device in the output."""
+    found = chosen_module(context, block)
+    uses = [n for n in context.source.of(ast.Name) if found is not None and n.id == found[2]]
+    if not uses or not is_device(context, uses[0]):
+        return None
+    made = variable(context, uses[0])
+    return made if made is not None and found is not None and made.imports == found[:2] else None
 
 
 def _variables(context: Context, scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module) -> dict[str, Variable]:

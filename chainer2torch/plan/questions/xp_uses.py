@@ -52,7 +52,7 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
         return True if _asks_for_host(context, parent, node) or asks_for_none(parent) else None
     if not isinstance(parent, ast.Attribute) or not isinstance(parent.ctx, ast.Load):
         return None
-    if current_device(context, node) is not None:
+    if current_device(context, node) is not None or annotates(context, parent):
         return False
     part = parent
     if part.attr in ("random", "linalg"):
@@ -63,6 +63,13 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
     row = row_of(context, part)
     case = native_case(context, part, row) if row is not None else None
     return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
+
+
+def annotates(context: Context, part: ast.Attribute) -> bool:
+    """``tokens: xp.ndarray``, also as the function that makes one (``xp.array``): a tensor."""
+    outer = context.source.parents.get(part)
+    stated = getattr(outer, "annotation", None) or getattr(outer, "returns", None)
+    return stated is part and part.attr in ("array", "ndarray")
 
 
 def set_attribute(context: Context, statement: ast.Assign, handed: Collection[Parameter]) -> ast.Attribute | None:

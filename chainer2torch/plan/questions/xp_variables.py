@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import posixpath
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_attributes import Parameter, of_attribute
 from chainer2torch.plan.questions.xp_origins import HOST, Origin, host_of, of_any_array, origin_of
 from chainer2torch.plan.questions.xp_moved import only_moved
@@ -25,6 +26,7 @@ class Variable:
     stores: tuple[tuple[ast.Assign, Origin], ...]
     loads: tuple[ast.Name, ...]
     needed: tuple[ast.Name, ...]  # the loads whose form names the device
+    imports: tuple[ast.Import, ...] = ()  # of CuPy and NumPy, where these give it its value
 
 
 def is_script(context: Context) -> bool:
@@ -84,7 +86,28 @@ def variables_in(
         if name not in parameters and (made := _variable(context, nodes, handed)) is not None:
             found[name] = made
     others = _bound_otherwise(scope) if found else ()
-    return {name: made for name, made in found.items() if name not in others}
+    found = {name: made for name, made in found.items() if name not in others}
+    return found | (dict(_imported(context, scope, handed)) if isinstance(scope, ast.Module) else {})
+
+
+def _imported(context: Context, scope: ast.Module, handed: Collection[Parameter]) -> Iterator[tuple[str, Variable]]:
+    """``try: import cupy as xp`` / ``except ImportError: import numpy as xp`` at the top of a file."""
+    for block in scope.body:
+        chosen = chosen_module(context, block) if isinstance(block, ast.Try) else None
+        if chosen is None or context.skipped.node(block):
+            continue
+        cupy, numpy, name = chosen
+        loads = context.ask(_names, context.source.tree).get(scope, {}).get(name, [])
+        aliases = [a for a in nodes_of(scope) if isinstance(a, ast.alias) and _bound(a) == name]
+        needs = [used(context, load, handed) for load in loads]
+        if len(aliases) == len(cupy.names) + len(numpy.names) and name not in context.source.assigned:
+            if loads and None not in needs and all(context.kind(load) == XP for load in loads):
+                needed = tuple(load for load, need in zip(loads, needs) if need)
+                yield name, Variable((), tuple(loads), needed, (cupy, numpy))
+
+
+def _bound(alias: ast.alias) -> str:
+    return alias.asname or alias.name.split(".")[0]
 
 
 def _names(context: Context, tree: ast.Module) -> dict[ast.AST | None, dict[str, list[ast.Name]]]:

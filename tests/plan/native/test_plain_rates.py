@@ -1,4 +1,4 @@
-"""What `observe_lr` asks where the Trainer stays a manager: the rate itself, if no optimizer of the project is an Adam."""
+"""What `observe_lr` asks where the Trainer stays a manager: the rate itself, if no optimizer is an Adam."""
 
 import pytest
 
