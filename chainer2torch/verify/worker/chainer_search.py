@@ -21,6 +21,7 @@ from . import (
     model_text,
     search_areas,
     search_arrays,
+    search_conditions,
     search_methods,
     search_parts,
     search_room,
@@ -72,6 +73,7 @@ class Search(object):
         self.lacking = 0
         self.positional, self.optional = [], set()
         self.takes_any = self.takes_arrays = False
+        self.spare = {}  # of each method the inputs that are None by default
         self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
@@ -95,6 +97,7 @@ class Search(object):
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
         methods = list(search_methods.methods(cls, self.hints["methods"], self._parameters))
+        self.spare = {name: search_methods.spare(cls, name) for name, _ in methods}
         small = None
         if not methods:
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
@@ -191,6 +194,8 @@ class Search(object):
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:
             return search_values.arguments_for(name)
+        if search_values.is_settings(name):
+            fit = []
         if fit:  # it has what is asked of it, and is known to run
             return list(dict.fromkeys(fit + known + links + search_values.arguments_for(name)))
         if links and not known:
@@ -274,7 +279,7 @@ class Search(object):
         """What came farthest is first; of as many lines, the inputs that the layers take, then more of Chainer's own
         functions: taking a part of an image is one, of an array of words it is none.
         """
-        is_likely = search_values.is_likely(tried.attempt.inputs, self.hints["first"])
+        is_likely = search_arrays.is_likely(tried.attempt.inputs, self.hints["first"])
         return -tried.score[0], tried.rounds, not is_likely, [-part for part in tried.score[1:]], tried.number
 
     def _over(self, end):
@@ -291,7 +296,7 @@ class Search(object):
         One that repairs another has come farther if it fails in a way that is new.
         """
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs, attempt.before], sort_keys=True)
-        if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
+        if key in self.seen or search_arrays.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
         self.tried += 1
@@ -314,8 +319,10 @@ class Search(object):
     def _neighbours(self, tried):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
+        asked = search_conditions.repairs(attempt.inputs, attempt.arguments, tried.error.asked)
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        repairs = itertools.chain(repairs, search_parts.instead_of_none(self, attempt, tried.error))
+        repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(self, attempt, tried.error))
+        repairs = itertools.chain(repairs, search_parts.inputs_for_none(self, attempt, tried.error))
         if self.takes_any:
             repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
         sides = ()
@@ -325,7 +332,9 @@ class Search(object):
             for inputs, arguments in source:
                 yield (
                     attempt._replace(
-                        inputs=collections.OrderedDict((name, inputs[name]) for name in attempt.inputs),
+                        inputs=collections.OrderedDict(
+                            (name, inputs[name]) for name in search_parts.order(inputs, attempt)
+                        ),
                         arguments=collections.OrderedDict(arguments),
                     ),
                     is_repair,
@@ -393,6 +402,7 @@ class Search(object):
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
+            error.asked = search_conditions.read(error, self.tree)
             error.__traceback__ = None  # its frames hold the model
             return phase, error, (lines + isinstance(error, NothingToCompare), applied)
 

@@ -10,6 +10,7 @@ import re
 from . import search_values
 
 _NORMS = re.compile(r"norm|^bn|_bn")
+_NO_ARRAY = re.compile(r"None|zero-dimensional|object arrays|<class 'object'>|object != ")
 # What a constructor is given that takes any number of arguments.
 SEVERAL = (("8", "8"), (search_values.LINK, search_values.LINK), ("[8, 8]",))
 
@@ -31,6 +32,25 @@ def instead_of_none(search, attempt, error):
             arguments.update(some)
             if some:
                 yield attempt.inputs, arguments
+
+
+def order(inputs, attempt):
+    """The names of inputs as a method takes them: those that were left out come last."""
+    return list(attempt.inputs) + [name for name in inputs if name not in attempt.inputs]
+
+
+def inputs_for_none(search, attempt, error):
+    """Inputs with a default of None, where something cannot do with that: the first of them, and each by itself."""
+    names = [name for name in search.spare.get(attempt.method, ()) if name not in attempt.inputs]
+    if not names or not _NO_ARRAY.search(str(error)):
+        return
+    for last in range(len(names)):
+        for value in search_values.inputs_for(names[last])[:4]:
+            for other in (None, search_values.ROWS) if last else (None,):
+                inputs = attempt.inputs.copy()
+                inputs.update((name, other) for name in names[:last])
+                inputs[names[last]] = value
+                yield inputs, attempt.arguments
 
 
 def that_is_lacking(search, attempt, error):
