@@ -148,16 +148,10 @@ class Search(object):
         known = self.hints["inputs"] if not name else {}
         waiting = []
         for arguments in self._makers(constructor):
-            for names in self._names(parameters):
+            for names in search_methods.names(parameters):
                 for inputs in self._starts(names, known):
                     waiting.append(Attempt(arguments, name, inputs))
         return self._climb(waiting, end)
-
-    def _names(self, parameters):
-        if "*" not in parameters:
-            return [parameters]
-        before = [name for name in parameters if name != "*"]
-        return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
 
     def _starts(self, names, known):
         """Inputs to begin with: what the code tells of them, the others of one sort."""

@@ -79,8 +79,7 @@ def inner_classes(body, inside=False):
             yield node
         inner = inside or isinstance(node, _DEFINE[:2])
         for name in ("body", "orelse", "handlers", "finalbody"):
-            for found in inner_classes(getattr(node, name, None) or [], inner):
-                yield found
+            yield from inner_classes(getattr(node, name, None) or [], inner)
 
 
 def _name(node):

@@ -20,8 +20,8 @@ _OPPOSITE = {
 }  # fmt: skip
 _trees = {}
 
-# ``kind``: "number", "rank", "dtype", "array", "value"; ``has`` is what is there, ``wanted`` what should be. Of "shape",
-# "axis" and "axes", ``has`` names the variable that is asked (and its axis).
+# ``kind``: "number", "rank", "dtype", "array", "value"; ``has`` is what is there, ``wanted`` what should be. Of
+# "shape", "axis" and "axes", ``has`` names the variable that is asked (and its axis).
 Wanted = collections.namedtuple("Wanted", "kind has wanted")
 
 

@@ -74,8 +74,16 @@ def without(function):
     return [parameter.name for parameter in found if parameter.default is None], some
 
 
+def names(parameters):
+    """The names of the inputs, with several where a method takes any number."""
+    if "*" not in parameters:
+        return [parameters]
+    before = [name for name in parameters if name != "*"]
+    return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
+
+
 def spare(cls, name):
-    """The parameters of a method that are None by default, in order, as long as all before them can be given by place."""
+    """The parameters of a method that are None by default, in order, as long as those before them can be given."""
     method = getattr(cls, name, None) if name else _call(cls)
     try:
         found = list(inspect.signature(method).parameters.values())[1:]

@@ -199,15 +199,7 @@ def repairs(inputs, arguments, error, options=None):
         for name, spec in inputs.items():
             if is_array(spec) and len(spec["shape"]) != int(unpack.group(1)):
                 yield from ranked(inputs, arguments, name, int(unpack.group(1)))
-    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"\((\d+(?:, ?\d+)*,?)\)", text)]
-    for one, other in zip(shapes, shapes[1:]):
-        if len(one) != len(other) and "broadcast" in text:
-            yield from ranks(inputs, arguments, len(one), len(other))
-            yield from ranks(inputs, arguments, len(other), len(one))
-        for a, b in zip(one[::-1], other[::-1]):
-            if a != b:
-                yield from numbers(inputs, arguments, a, b)
-                yield from numbers(inputs, arguments, b, a)
+    yield from _shapes(inputs, arguments, text)
     # a program's own error that names two numbers
     is_own = isinstance(error, (ValueError, AssertionError)) and len(set(re.findall(r"\b\d+\b", text))) == 2
     if is_own or "must have same" in text or "mismatch" in text.lower() or "!=" in text:
@@ -224,6 +216,19 @@ def repairs(inputs, arguments, error, options=None):
         for name, spec in inputs.items():
             if search_arrays.has_floats(spec) and not search_arrays.is_plain(spec):
                 yield dict(inputs, **{name: search_arrays.plain(spec)}), arguments
+
+
+def _shapes(inputs, arguments, text):
+    """The numbers in which two shapes differ that an error names."""
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"\((\d+(?:, ?\d+)*,?)\)", text)]
+    for one, other in zip(shapes, shapes[1:]):
+        if len(one) != len(other) and "broadcast" in text:
+            yield from ranks(inputs, arguments, len(one), len(other))
+            yield from ranks(inputs, arguments, len(other), len(one))
+        for a, b in zip(one[::-1], other[::-1]):
+            if a != b:
+                yield from numbers(inputs, arguments, a, b)
+                yield from numbers(inputs, arguments, b, a)
 
 
 def _lacking(inputs, arguments, text, options):
@@ -331,13 +336,10 @@ def numbers(inputs, arguments, a, b):
     # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) >= 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
-            width = spec["shape"][1]
-            for new in (width * b // a if a and width * b % a == 0 else 0, width + b - a):
+            width, rest = spec["shape"][1], spec["shape"][2:]
+            for new in [width * b // a if a and width * b % a == 0 else 0] + ([] if rest else [width + b - a]):
                 if 0 < new <= _LARGEST:
-                    yield (
-                        dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [new] + spec["shape"][2:])}),
-                        arguments,
-                    )
+                    yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [new] + rest)}), arguments
 
 
 def ranks(inputs, arguments, a, b):
