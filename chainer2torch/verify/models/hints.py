@@ -76,9 +76,10 @@ class Hints:
                 found += self._classes_of(cls, number)
             found += [text for c in fit.get(name, ()) if (text := self._made(c, None, 1))]
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
-        always = self._always_given(cls)
-        for recipe in recipes:  # a value of another call, where one cannot be read
-            recipe.update({name: values[name][0] for name in always if name not in recipe and values.get(name)})
+        for name in self._always_given(cls):  # a value of another call, where one cannot be read
+            known = [recipe[name] for recipe in recipes if name in recipe]
+            for recipe in recipes if known else ():
+                recipe.setdefault(name, known[0])
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
             "recipes": recipes,

@@ -313,7 +313,7 @@ class Search(object):
     def _neighbours(self, tried):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
-        asked = search_conditions.repairs(attempt.inputs, attempt.arguments, tried.error.asked)
+        asked = search_conditions.repairs(attempt.inputs, attempt.arguments, getattr(tried.error, "asked", ()))
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
         repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(self, attempt, tried.error))
         repairs = itertools.chain(repairs, search_parts.inputs_for_none(self, attempt, tried.error))
