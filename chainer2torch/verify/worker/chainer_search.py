@@ -73,7 +73,7 @@ class Search(object):
         self.lacking = 0
         self.positional, self.optional = [], set()
         self.takes_any = self.takes_arrays = False
-        self.spare = {}  # of each method the inputs that are None by default
+        self.spare, self.any_number = {}, []  # inputs that are None by default; methods that take any number
         self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
@@ -98,6 +98,7 @@ class Search(object):
             return dict(wire.failure("import", error), tried=0)
         methods = list(search_methods.methods(cls, self.hints["methods"], self._parameters))
         self.spare = {name: search_methods.spare(cls, name) for name, _ in methods}
+        self.any_number = [name for name, parameters in methods if "*" in parameters]
         small = None
         if not methods:
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
@@ -149,20 +150,9 @@ class Search(object):
         waiting = []
         for arguments in self._makers(constructor):
             for names in search_methods.names(parameters):
-                for inputs in self._starts(names, known):
+                for inputs in search_parts.starts(self.hints, names, known):
                     waiting.append(Attempt(arguments, name, inputs))
         return self._climb(waiting, end)
-
-    def _starts(self, names, known):
-        """Inputs to begin with: what the code tells of them, the others of one sort."""
-        open_ = [name for name in names if not known.get(name)]
-        for sort in search_values.sorts(open_, self.hints["first"]):
-            given = dict(zip(open_, sort))
-            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
-        likely = list(search_values.sorts(open_, self.hints["first"]))[:1]
-        for output in self.hints.get("outputs", ()) if open_ else ():
-            given = dict(zip(open_, [output] + likely[0][1:]))
-            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
     def _makers(self, constructor):
         """Arguments to begin with: as the project makes the class, then by the names of the parameters."""
@@ -300,6 +290,12 @@ class Search(object):
             return True
         self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
         words = repr(error)
+        if os.environ.get("DBG"):
+            open("/tmp/w/wt/dbg.log", "a").write(
+                "{} {} {} | {} | {} | {}\n".format(
+                    self.tried, score, repaired is not None, self._text(attempt), words[:300], error.asked
+                )
+            )  # XXX
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
         self.errors.add(words)
@@ -317,6 +313,7 @@ class Search(object):
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
         repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(self, attempt, tried.error))
         repairs = itertools.chain(repairs, search_parts.inputs_for_none(self, attempt, tried.error))
+        repairs = itertools.chain(search_parts.another_number(self, attempt, tried.error), repairs)
         if self.takes_any:
             repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
         sides = ()
@@ -389,7 +386,8 @@ class Search(object):
                 raise TypeError(search_arrays.WIDER)
             self.size = attempt_values.size_of(namespace["model"])
             self.result = result
-            self.learns = not self.size or attempt_values.reaches_parameters(result, namespace["model"])
+            learns = attempt_values.must_be_comparable(result, namespace["model"], self._arguments(attempt))
+            self.learns = not self.size or learns
             phase, self.lasted = "second forward", time.process_time() - began
             del namespace, result
             self._again(source, attempt.inputs)

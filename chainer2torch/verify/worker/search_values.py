@@ -245,7 +245,7 @@ def _others(inputs, arguments, text, options):
     """Links, functions and options where a number does not do."""
     if "non-link object" in text or "is not callable" in text:
         for name, value in arguments.items():
-            if value.isdigit() or value.startswith("'"):
+            if value.isdigit() or value.startswith("'") or value == LINK:
                 yield inputs, dict(arguments, **{name: LINK})
                 yield inputs, dict(arguments, **{name: "F.relu"})
     if _MAPPING.search(text):
