@@ -126,6 +126,8 @@ def _compared(op, left, right, frame):
         has, wanted = _value(left, frame), _value(right, frame)
     except Exception:  # it needs what is not there any more
         return
+    if op is ast.Eq and type(has) is type(wanted) and isinstance(has, (int, tuple, str)) and has == wanted:
+        return
     text = ast.dump(left) + ast.dump(right)
     for node, value in ((right, has), (left, wanted)) if op is ast.Eq else ():
         yield from _named(node, value)
