@@ -290,12 +290,6 @@ class Search(object):
             return True
         self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
         words = repr(error)
-        if os.environ.get("DBG"):
-            open("/tmp/w/wt/dbg.log", "a").write(
-                "{} {} {} | {} | {} | {}\n".format(
-                    self.tried, score, repaired is not None, self._text(attempt), words[:300], error.asked
-                )
-            )  # XXX
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
         self.errors.add(words)

@@ -8,6 +8,7 @@ An input is as in ``search_values``. Written for Python 3.6.
 import re
 
 _LENGTHS = (6, 4, 4)
+_NO_LIST = re.compile(r"'int' object is not (iterable|subscriptable)|'int' has no len|not 'int'")
 _CHARACTERS = 3
 _MOST = 16
 _A_NUMBER = re.compile(r"incompatible array types are mixed.*<class 'numpy\.int|'numpy\.int\d+' object is not iterable")
@@ -16,6 +17,10 @@ _UNSORTED = re.compile(r"TransposeSequence|in_types\[\d\]\.shape\[0\] >= in_type
 
 def repaired(inputs, arguments, text, error):
     """Lists for arrays, words of characters for words, and sequences in the order of their lengths."""
+    for name, spec in inputs.items() if _NO_LIST.search(text) else ():
+        for other in inputs.values():  # a list beside another: ``zip(fs, bs)``
+            if isinstance(spec, int) and isinstance(other, (list, dict)):
+                yield dict(inputs, **{name: other}), arguments
     if "truth value of an array" in text:  # whether there are any sequences is asked of a list
         yield from _alike(inputs, arguments)
         yield {name: _as_rows(spec) for name, spec in inputs.items()}, arguments
