@@ -36,6 +36,7 @@ from chainer2torch.verify.worker import wire
 _RATE = 0.01
 # Values of all parameters together.
 _LARGE = 4_000_000
+_SLOW = 0.15  # seconds of a forward pass
 # Up to so many, a model is made several times on both sides, to compare what it starts with.
 _SMALL = 500_000
 
@@ -80,9 +81,10 @@ class Setting:
 
 def run(entries: Sequence[ModelEntry], setting: Setting) -> VerifyReport:
     """The outcomes of some models, each in two modes and two dtypes; a large one that is equal in float32 has no
-    float64 pass, which would only decide what a difference is.
+    float64 pass, which would only decide what a difference is, and within a budget no slow one.
     """
-    large = [entry for entry in entries if entry.size > _LARGE]
+    is_short = setting.end != float("inf")
+    large = [entry for entry in entries if entry.size > _LARGE or is_short and entry.seconds > _SLOW]
     report = _run_apart([entry for entry in entries if entry not in large], setting)
     _add(report, _run_apart(large, setting, ("float32",)))
     different = {o.pair.row for o in report.outcomes if o.status == FAILED and not o.raised}
@@ -217,7 +219,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     def again(ids: Sequence[str]) -> dict[str, Mapping[str, np.ndarray]]:
         return _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting)
 
-    own_rounding.explain_doubles(outcomes, left.arrays, right.arrays, again)
+    own_rounding.explain_doubles(outcomes, left.arrays, right.arrays, again, setting.is_over)
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
     own_rounding.explain(outcomes, left.arrays, right.arrays, again)
