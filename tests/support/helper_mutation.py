@@ -4,8 +4,9 @@
 
 The tests (default: tests/compat and tests/native) are collected once. Each mutant gets a process of its own, forked
 from there, in which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests
-run that say its name, or the name of a helper that uses it, until one fails. What is changed, and the verdicts, are
-those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test calls.
+run that say its name, or the name of a helper that uses it, until one fails. What these tests leave is run by the
+examples of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
+(docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import argparse
 import ast
 import builtins
 import contextlib
+import dataclasses
 import functools
 import os
 import random
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,8 +30,11 @@ from unittest import mock
 import hypothesis
 import pytest
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules.table import load_rules
 from chainer2torch.vendor import compat_file
-from chainer2torch.verify.rules import helper_mutants
+from chainer2torch.verify.rules import helper_mutants, mutation
+from chainer2torch.verify.rules.bench import Bench, prepare_torch
 from chainer2torch.verify.rules.helper_mutants import HelperMutant
 from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, SURVIVED, Verdict
@@ -207,6 +213,22 @@ def run(mutants: Sequence[HelperMutant], tests: Sequence[Path]) -> list[Verdict]
     return out
 
 
+def by_examples(mutants: Sequence[HelperMutant], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts, with those of the rows' examples where the tests killed nothing."""
+    found = dict(zip(mutants, verdicts, strict=True))
+    for style, package in (("faithful", "compat"), ("native", "native")):
+        left = [m for m, v in found.items() if m.package == package and v.status in (SURVIVED, NOT_RUN)]
+        if not left:
+            continue
+        with tempfile.TemporaryDirectory(prefix="chainer2torch-") as folder:
+            bench = Bench(load_rules(style=style), migrate_source, Path(folder), 1, None)
+            prepare_torch(style)
+            for mutant, verdict in zip(left, mutation.run_helpers(bench, left), strict=True):
+                if verdict.status != NOT_RUN and found[mutant].status != verdict.status:
+                    found[mutant] = dataclasses.replace(found[mutant], status=verdict.status, why=verdict.why)
+    return list(found.values())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.support.helper_mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=150, help="so many mutants, drawn (default 150)")
@@ -217,7 +239,8 @@ def main() -> int:
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
     mutants.sort(key=lambda mutant: (mutant.package, mutant.room, mutant.line))
-    report = MutationReport(run(mutants, args.tests), {"helper": len(every)}, reasons(SURVIVORS))
+    verdicts = by_examples(mutants, run(mutants, args.tests))
+    report = MutationReport(verdicts, {"helper": len(every)}, reasons(SURVIVORS))
     print("\n".join(report.lines(verbose=True)))
     return report.exit_code
 

@@ -30,7 +30,7 @@ KILLED, SURVIVED, UNSEEN, NOT_RUN, EQUIVALENT = "killed", "survived", "not emitt
 RECORDED = "recorded"  # only the record of emitted texts shows it: every value was equal
 _SECONDS = 20  # for one example of a mutant: a mutant may loop for ever
 _COMPAT = helper_mutants.COMPAT
-_HELPER = re.compile(r"\bcompat\.(\w+)")
+_HELPER = re.compile(r"\b(?:compat|native)\.(\w+)")
 
 
 @dataclasses.dataclass(frozen=True)
