@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis.announced import is_announced
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data, sequences
+from chainer2torch.analysis.models import data, iteration, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -47,7 +47,7 @@ _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
 _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "sum_to", "zeros"})
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
-_CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map"}
+_CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce"}
 
 
 _HOLDS_NONE = frozenset({Const, Scalar, Tensor, Ref, Unknown, Inst, Func, Class})  # no array of the host is in these
@@ -162,6 +162,9 @@ class Calls(LibraryCalls):
         items = args[:1] if name in _WITH_KEY else args[1:]
         if not isinstance(function, Func) or not items or name in _WITH_KEY and len(args) > 1:
             return None
+        if name == "functools.reduce":
+            iteration.reduced(self, args)
+            return function
         self.call(function, [self.iterated(kind) for kind in items], {}, None)
         return function
 

@@ -36,6 +36,24 @@ def kinds(rules):
 
 
 CASES = {
+    "functions that are handed to map and reduce": (
+        """
+        import functools
+        xs = [chainer.Variable(np.zeros((2, 3), 'f'))]
+        link = L.Linear(3, 4)
+        show(list(map(F.relu, xs)), [y for y in map(link, xs)], list(map(eval, xs)))
+
+        def longer(total, x):
+            show(total)
+            return F.concat([total, x], axis=1)
+
+        show(functools.reduce(longer, xs), functools.reduce(longer, xs, link(xs[0])), functools.reduce(eval, xs))
+        """,
+        [
+            *["list of tensor rank 2 dtype float32", "list of tensor rank 2", "list of unknown"],
+            *["tensor rank 2", "tensor rank 2", "tensor rank 2", "unknown"],
+        ],
+    ),
     "methods of a link of which no more is known": (
         """
         class Block(chainer.Chain):

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Kind, Lst, Ref, Scalar, Tup
-from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.lattice import join, join_all
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.interpreter import Interpreter
@@ -26,6 +26,8 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
     if name.endswith("pickle.loads"):
         return _pickled(interpreter, node.args[0])
     elements = [interpreter.iterated(kind) for kind in args]
+    if name == "functools.reduce":
+        return reduced(interpreter, args)
     if name == "itertools.groupby":
         alone = len(args) == 1 and not node.keywords
         return Lst(Tup((elements[0] if alone else UNKNOWN, Lst(elements[0]))))
@@ -55,9 +57,24 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
             return Lst(Scalar(name))
         if name in _SEQUENCES:
             return Lst(Lst(interpreter.iterated(interpreter.iterated(items[0]))))
-    if isinstance(function, Func):
-        return Lst(interpreter.call(function, [interpreter.iterated(kind) for kind in items], {}, None))
+    elements = [interpreter.iterated(kind) for kind in items]
+    if isinstance(function, (Func, Inst)):
+        return Lst(interpreter.call(function, elements, {}, None))
+    row = interpreter.rules.rows.get(function.name) if isinstance(function, Ref) else None
+    if row is not None and row.name.startswith("chainer.functions.") and row.signature is not None:
+        return Lst(interpreter.row_result(row, elements, {}, None))
     return UNKNOWN
+
+
+def reduced(interpreter: Interpreter, args: Sequence[Kind]) -> Kind | None:
+    """``functools.reduce(function, items, start)`` of a function of the project."""
+    function = args[0]
+    if not isinstance(function, Func) or len(args) not in (2, 3):
+        return None
+    element = interpreter.iterated(args[1])
+    start = args[2] if len(args) == 3 else element
+    once = join(start, interpreter.call(function, [start, element], {}, None))
+    return join(once, interpreter.call(function, [once, element], {}, None))
 
 
 def _pickled(interpreter: Interpreter, given: ast.expr) -> Kind | None:
