@@ -1,9 +1,50 @@
 """Results of an array module's functions, and of methods of arrays, as texts: those of NumPy's arrays."""
 
+import re
+
 import numpy as np
 import pytest
 
 from tests.support.native_snippets import run
+
+WRITES = """
+import contextlib
+import io
+import pprint
+
+
+def run(xs):
+    y = chainer.functions.tanh(chainer.Variable(xs[0]))
+    rows = [(i, y.array[0, i], y.array[0]) for i in range(2)]
+    total = 0
+    for row in y.array:
+        total += row.sum()
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        {line}
+    return out.getvalue()
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(*rows[0])",
+        "for row in rows: print('row', *row)",
+        "print(*y.array[0], sep=', ')",
+        "print(*y.shape, *[1, 2])",
+        "pprint.pprint({'a': y.array[0], 'b': [float(y.array[0, 1]), y.shape]})",
+        "print(pprint.pformat([y.array.max(), y.array[0]]))",
+        "print(abs(total), -total, abs(total - 1))",
+    ],
+)
+def test_what_is_written_item_by_item_looks_as_in_chainer(line: str) -> None:
+    theirs, ours, _ = run(WRITES.format(line=line))
+    assert "tensor" not in ours
+    numbers = [[float(v) for v in re.findall(r"-?[0-9]+\.?[0-9]*", text)] for text in (theirs, ours)]
+    np.testing.assert_allclose(*numbers, rtol=1e-4)
+    assert len(ours.split()) == len(theirs.split())
+
 
 PROGRAM = """
 def run(xs):

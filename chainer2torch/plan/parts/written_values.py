@@ -37,6 +37,8 @@ _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
 _CONTAINERS = (Dct, Lst, Tup)
+_WRITING = frozenset({f"builtins.{name}" for name in ("ascii", "print", "repr", "str")})
+_WRITING |= {"click.echo", "pprint.pformat", "pprint.pprint", "rich.print", "tqdm.tqdm.write", "warnings.warn"}
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
 
@@ -54,7 +56,7 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
             numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
-        return callee.name in ("builtins.print", "builtins.str", "builtins.repr")
+        return callee.name in _WRITING
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
         return False
     text = context.analysis.kind(call.func.value)
@@ -66,6 +68,10 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
 
     ``inside`` of a list, an element of an array looks unlike an array without axes.
     """
+    if isinstance(node, ast.Starred):  # `print(*row)`: what is unpacked is written, item by item
+        if not is_shape(context, node.value):
+            as_text(context, decisions, node.value, inside)
+        return
     parts = _parts(context, node)
     for part in parts:
         as_text(context, decisions, part, inside or not isinstance(node, (ast.BoolOp, ast.IfExp)))
