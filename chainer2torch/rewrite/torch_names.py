@@ -169,11 +169,11 @@ class Names:
         return None
 
     def forget_unsaid(self, module: cst.Module, others: Iterable[str], printer: Printer) -> None:
-        """Leaves out the helpers, and modules of Python, whose name was spelled for a part that then took another form.
+        """Leaves out the helpers, NumPy and modules of Python whose name was spelled for what then took another form.
 
         ``others`` are texts that belong to the file as well.
         """
-        own = [n for n in self.needed if n == "compat" or n.split(".")[0] in sys.stdlib_module_names]
+        own = [n for n in self.needed if n in ("compat", "numpy") or n.split(".")[0] in sys.stdlib_module_names]
         texts = [printer.code(module), *others] if own else []
         for name in own:
             said = re.compile(rf"\b{re.escape(self.needed[name])}\b")

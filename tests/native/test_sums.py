@@ -41,3 +41,21 @@ def test_sums_are_chainers(lines, in_place):
 def test_operands_have_no_more_parentheses_than_they_need():
     text = "def f(a, b):\n    F.relu(a)\n    F.relu(b)\n    return F.squared_error(a * 2, b - 1)\n"
     assert "return (a * 2 - (b - 1)) ** 2" in migrated(text).code
+
+
+AXIS_BY_NAME = """
+def weighted(a, b, axis=0):
+    return (a * b[:, None]).sum(axis=axis) / b.sum(axis=axis) + a.max(axis=axis) - a.mean(axis=axis)
+
+
+def run(xs):
+    x = F.tanh(chainer.Variable(xs[0])).array
+    return weighted(x, x[:, 0]), weighted(x, x[:, 0], axis=0)
+"""
+
+
+def test_an_axis_that_is_a_number_is_no_tuple_without_axes():
+    theirs, ours, code = run(AXIS_BY_NAME)
+    assert "(a * b[:, None]).sum(axis) / b.sum(axis) + a.amax(axis) - a.mean(axis)" in code, code
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one.numpy(), other, rtol=1e-6)

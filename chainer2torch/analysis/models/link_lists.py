@@ -88,8 +88,9 @@ def item(interpreter: Interpreter, receiver: Inst) -> Kind:
 def children(interpreter: Interpreter, receiver: Inst) -> Kind:
     """What ``chain_list.children()`` gives: its links, and those that are attributes of its class."""
     found = item(interpreter, receiver)
-    for owner in interpreter.mro(receiver.cls) if isinstance(receiver.cls, ClassInfo) else ():
-        for name in list(owner.attrs) if isinstance(owner, ClassInfo) else ():
+    bases = interpreter.mro(receiver.cls) if isinstance(receiver.cls, ClassInfo) else []
+    for owner in [base for base in bases if isinstance(base, ClassInfo)]:
+        for name in list(owner.attrs):
             interpreter.reads(owner, name)
             links = [k for k in options(owner.attrs[name]) if isinstance(k, Inst) and interpreter.is_link(k)]
             found = join_all([found, *(listed(interpreter, k, False) for k in links if name != _ITEMS)])
