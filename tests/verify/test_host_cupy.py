@@ -74,5 +74,7 @@ def test_vision_models_come_without_what_they_would_download(monkeypatch):
 
 
 def test_helpers_may_lie_in_a_package():
+    from chainer2torch.verify.worker import torch_models
+
     assert torch_models._helpers("net") == ["chainer_compat"]
     assert torch_models._helpers("a.b.net") == ["chainer_compat", "a.chainer_compat", "a.b.chainer_compat"]
