@@ -7,6 +7,7 @@ Nothing is imported or run.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
@@ -16,6 +17,7 @@ from chainer2torch.verify.models.own_parameters import parameters
 
 _LINK = "chainer.Link"
 _MOST = 3
+_FUNCTIONS = re.compile(r"fun(c|ction)?s?$|loss|acc(uracy)?(_|$)|activ|metric")  # what is called, and is no link
 # Asked of arrays, lists, tables and any link: they tell nothing of a class.
 _COMMON = frozenset(
     "shape ndim dtype size data array grad xp items keys values get append copy params namedparams children links "
@@ -32,7 +34,7 @@ def fitting(analysis: Analysis, cls: ClassInfo) -> dict[str, list[ClassInfo]]:
     found: dict[str, list[ClassInfo]] = {}
     for name, _ in parameters(init, every=True) if init is not None else ():
         asked = _asked(owners, name) - _COMMON
-        given = max(_given(owners, name), default=0)
+        given = 0 if _FUNCTIONS.search(name) else max(_given(owners, name), default=0)
         if asked or given > 1:
             fit = [c for c in analysis.classes.values() if c is not cls and _is_link(analysis, c)]
             fit = [c for c in fit if asked <= _attributes(analysis, c)]

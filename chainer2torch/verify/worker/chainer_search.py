@@ -311,7 +311,7 @@ class Search(object):
         if self.takes_any:
             repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
         sides = ()
-        if tried.phase != "build":
+        if tried.phase != "build" and not isinstance(tried.error, search_room.Iterated):
             sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
         for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:

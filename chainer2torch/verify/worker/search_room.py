@@ -18,7 +18,11 @@ import numpy
 
 
 # A Variable that is gone through value by value applies one for each; no model that is worth it has so many.
-_MOST_APPLIED = 8000
+_MOST_APPLIED = 4000
+
+
+class Iterated(Exception):
+    """An attempt seems to go through a Variable: another size of it changes nothing."""
 
 
 class Reach(object):
@@ -51,7 +55,7 @@ class Reach(object):
             self._applied += 1
             self._kinds.add((self._last, type(frame.f_locals.get("self"))))
             if self._applied > _MOST_APPLIED:
-                raise _Late("it applied more than {} functions".format(_MOST_APPLIED))
+                raise Iterated("it applied more than {} functions".format(_MOST_APPLIED))
         return self._line if code.co_filename.startswith(self._tree) else None
 
     def _line(self, frame, event, arg):

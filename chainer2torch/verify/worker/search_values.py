@@ -132,6 +132,8 @@ _ARGUMENTS = (
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
     (r"^gpu(_?id)?$", ["-1"]),
     (r"vocab|n_words|n_tokens", ["20"]),
+    (r"loss_?f(un|n|unc|unction)?$|^criterion$", ["F.mean_squared_error", "F.softmax_cross_entropy", "None"]),
+    (r"^acc(uracy)?_?f(un|n|unc|unction)$", ["None", "F.mean_squared_error"]),
     (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
     (r"class|label|n_pos$|n_joints|n_out(put)?s?$", ["10"]),
     (r"layers?$|n_loop|n_blocks?$|n_head|repeat|depth|^h$|heads?$", ["2", "1", "[2, 2, 2]"]),
