@@ -36,6 +36,25 @@ def kinds(rules):
 
 
 CASES = {
+    "children that a loop over written names takes": (
+        """
+        class Net(chainer.Chain):
+            def __init__(self):
+                super().__init__(b1=L.Linear(3, 4), b2=L.Linear(4, 2), act=3)
+
+            def forward(self, x):
+                for name in ('b1', 'b2'):
+                    x = getattr(self, name)(x)
+                    show(x)
+                for name in ('b1', 'nobody'):
+                    show(getattr(self, name))
+                for name in [str(x)]:
+                    show(getattr(self, name))
+
+        Net()(chainer.Variable(np.zeros((2, 3), 'f')))
+        """,
+        ["tensor rank 2", "unknown", "unknown"],
+    ),
     "functions that are handed to map and reduce": (
         """
         import functools

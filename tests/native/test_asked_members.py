@@ -30,6 +30,7 @@ def run(xs):
         "hasattr(link, 'cleargrads'), hasattr(link, 'xp'), hasattr(link, 'no_such_name'), hasattr(link, 'children')",
         "hasattr(opt, 'target'), hasattr(opt, 'lr'), hasattr(opt, 'no_such_name')",
         "hasattr(held, 'array'), hasattr(held, 'cleargrads'), getattr(held, 'array', 5), getattr(held, 'xp', 5)",
+        "hasattr(chainer.functions, 'average'), hasattr(chainer, 'no_such_name')",
         "float(getattr(x, 'array', None).sum()), float(getattr(x * 2, 'data').sum())",
     ],
 )

@@ -142,3 +142,21 @@ def _is_int(interpreter: Interpreter, node: ast.expr) -> bool:
 
 def _text(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def in_turn(interpreter: Interpreter, receiver: Kind, name: ast.expr) -> Kind | None:
+    """The children that a loop over written names takes: ``for name in ('b1', 'b2'): h = getattr(self, name)(h)``."""
+    if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo) or not isinstance(name, ast.Name):
+        return None
+    source = interpreter.module.source
+    for loop in source.ancestors(name):
+        if isinstance(loop, (ast.FunctionDef, ast.ClassDef)):
+            return None
+        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == name.id:
+            written = loop.iter.elts if isinstance(loop.iter, (ast.List, ast.Tuple)) else []
+            found = [interpreter.attribute(receiver, text) for text in map(_text, written) if text]
+            kinds = [k for kind in found for k in options(kind)]
+            if len(found) < len(written) or not all(isinstance(k, Inst) and interpreter.is_link(k) for k in kinds):
+                return None
+            return join_all([listed(interpreter, k, False) for k in kinds]) if kinds else None
+    return None

@@ -110,7 +110,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
         return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
     if owner in _HOOK_MODULES:
         return join_all([Ref(f"chainer.optimizer_hooks.{hook}") for hook in _HOOKS])
-    return computed_children.taken(interpreter, owner, name) or UNKNOWN
+    taken = computed_children.taken(interpreter, owner, name)
+    return taken or computed_children.in_turn(interpreter, owner, name) or UNKNOWN
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

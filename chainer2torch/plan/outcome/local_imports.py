@@ -27,6 +27,7 @@ _AT_ONCE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.Raise, ast.If, 
     ast.AsyncFunctionDef,
     ast.ClassDef,
 )
+_WHY = "  # not migrated: the comment below says why"  # which a traceback shows with the line
 _ROOTS = frozenset({"chainer", "chainermn", "chainerx"})
 _ABSENCE = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -53,7 +54,7 @@ def moved_imports(
         above = _places(context, ledger, name)
         if above:
             found.setdefault(statement, set()).add(i)
-            code = ast.unparse(_alone(statement, i))
+            code = ast.unparse(_alone(statement, i)) + _WHY
             edits.update({(s, code): Above(s, code) for s in map(context.source.start, above)})
     return {s: frozenset(numbers) for s, numbers in found.items()}, tuple(edits.values())
 

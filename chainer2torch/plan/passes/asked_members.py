@@ -13,6 +13,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.receivers import DISTINCTIVE
 from chainer2torch.plan.passes.link_members import BY_OTHER_NAMES
+from chainer2torch.plan.questions.asked_names import is_name_of_chainer, is_of_older
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.rules.row import Row
 
@@ -28,13 +29,19 @@ def run(context: Context) -> Decisions:
     decisions = Decisions(context)
     for call in context.source.of(ast.Call):
         callee = context.analysis.kind(call.func)
-        counts = _ASKING.get(callee.name, ()) if isinstance(callee, Ref) else ()
+        function = callee.name if isinstance(callee, Ref) else ""
+        counts = _ASKING.get(function, ())
         if len(call.args) not in counts or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
+            continue
+        if is_name_of_chainer(context, call):
+            decisions.replace(call, "True", {})
+            decisions.use(call.args[0])
+            decisions.mark(call.func, context.rules.python[function], function, "exact")
             continue
         for option in options(context.analysis.kind(call.args[1])):
             name = option.value if isinstance(option, Const) else None
             if isinstance(name, str) and name.isidentifier() and not name.startswith("__"):
-                if name not in BY_OTHER_NAMES and _decide(context, decisions, call, callee.name, name):  # type: ignore[union-attr]
+                if name not in BY_OTHER_NAMES and _decide(context, decisions, call, function, name):
                     break
     return decisions
 
@@ -68,8 +75,7 @@ def _row(context: Context, kind: Kind, name: str) -> Row | None:
         row = None if kind.array else context.rules.member("chainer.Variable", name)
     else:
         row = row_of_kind(context, kind, name) if isinstance(kind, Inst) else None
-    older = row is not None and "eras/" in row.home.replace("\\", "/")
-    return None if row is None or older or row.name.startswith(_OF_LAYERS) else row
+    return None if row is None or is_of_older(row) or row.name.startswith(_OF_LAYERS) else row
 
 
 def _changes(row: Row, name: str) -> bool:

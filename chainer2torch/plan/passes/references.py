@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.host_arrays import as_tensor
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 from chainer2torch.plan.questions.flatten import flattened_axes
 from chainer2torch.plan.residue import imported_by_call
 
@@ -94,7 +95,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
         and node in parent.args
         and context.kind(parent.func) == Ref("builtins.hasattr")
     ):
-        decisions.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
+        if not is_name_of_chainer(context, parent):
+            decisions.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
     elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
         message = "deleted here; nothing of PyTorch's is deleted instead"
         decisions.mark(node, None, name, "manual", message, row.code)
