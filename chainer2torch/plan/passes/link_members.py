@@ -12,7 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
-from chainer2torch.plan.parts import inner_state
+from chainer2torch.plan.parts import inner_state, stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
 from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
@@ -40,7 +40,6 @@ _HOLDERS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "cha
 _OWN_NAMES = frozenset({"weight", "bias", "running_mean", "running_var"})  # torch's, of the same
 _LOOKED_UP = frozenset({"has_link_attribute", "link_attribute", "set_link_attribute"})
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
-_STACKED = "an NStep layer has torch's stacked parameters (`weight_ih_l0`), not a child link for each layer"
 _COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
 _REFILLED = "the copy gets Chainer's default first values, not those that the constructor of the link gives"
 _ONES = "a normalization that lacks its gamma has a buffer of ones here; ask isinstance(layer.weight, nn.Parameter)"
@@ -56,7 +55,7 @@ def _walk(context: Context, decisions: Decisions, node: ast.Attribute, *, quiet:
     row = context.rules.rows.get(f"chainer.Link.{node.attr}")
     if row is None or not may_hold_stacked(context, node.value):
         return False
-    decisions.refine(node, row, "review", _STACKED, of=row.name, quiet=quiet)
+    decisions.refine(node, row, "review", stacked_walks.STACKED, of=row.name, quiet=quiet)
     decided = row_at(context, node)
     return decided is not None and decided.name == row.name
 
@@ -99,6 +98,7 @@ def run(context: Context) -> Decisions:
             if attribute.attr in inner_state.PRIVATE or attribute.attr == "__dict__":
                 _attribute(context, decisions, attribute)
         return decisions
+    stacked_walks.mark(context, decisions)
     marked = False  # one marker a file
     for node in context.source.of(ast.Subscript, ast.Attribute, ast.Call):
         if isinstance(node, ast.Attribute) and node.attr in _WALKS:
@@ -121,8 +121,8 @@ def run(context: Context) -> Decisions:
 def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
     """``chain['l1']``: what a Chain became has no subscripts."""
     kinds = options(context.analysis.kind(node.value))
-    if any(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith("chainer.links.NStep") for k in kinds):
-        decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", _STACKED, "C2T200")
+    if any(map(stacked_walks.is_stacked, kinds)):
+        decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", stacked_walks.STACKED, "C2T200")
         return
     if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load) and context.choices.style == "native":
         if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
