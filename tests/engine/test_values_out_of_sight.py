@@ -146,7 +146,8 @@ def test_a_size_that_no_caller_gives_may_still_be_given(tmp_path: Path, monkeypa
         assert module.Head(4, 7)[0].weight.shape == (7, 4), textwrap.dedent(result.code)
 
 
-def test_a_layer_of_a_list_whose_links_are_called_with_more_than_an_input() -> None:
+@pytest.mark.parametrize("walk", ["self", "self.children()"])
+def test_a_layer_of_a_list_whose_links_are_called_with_more_than_an_input(walk: str) -> None:
     result = native(
         """
         class Repeat(chainer.ChainList):
@@ -168,7 +169,7 @@ def test_a_layer_of_a_list_whose_links_are_called_with_more_than_an_input() -> N
 
             def forward(self, x):
                 return self.inner(x, n_batch_axes=2)
-        """
+        """.replace("self.children()", walk)
     )
     assert "Repeat(compat.LinearLink(3, 4))" in result.code
 

@@ -26,10 +26,11 @@ def call_link(
         return called(interpreter, link, args)
     if not link.sites and node is not None:
         interpreter.calls_of_any.add(node)
+    spread = node is not None and any(keyword.arg is None for keyword in node.keywords)
     for site in link.sites:
         # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
         more = set(keywords) - (_MODES if interpreter.rules.style == "native" else frozenset())
-        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not more
+        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not more and not spread
         seen = _as_input(first) if plain else UNKNOWN
         interpreter.layer_inputs[site] = join(interpreter.layer_inputs.get(site), seen)
         if node is not None:

@@ -104,7 +104,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
                 return
-        if reached and (value is False or value is UNDECIDED) and not called:
+        if reached and (value is False or value is UNDECIDED and not inside.asked) and not called:
             mode = None if value is False else bound.given["value"]
             if _put_back(context, decisions, call, inside.expressions, mode):
                 decisions.use(node)
