@@ -309,8 +309,6 @@ class Expressions(Interpreter):
             ]
         )
 
-    # -- attributes ------------------------------------------------------------------------------------------------
-
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
         if isinstance(kind, Union):
@@ -373,15 +371,19 @@ class Expressions(Interpreter):
                 continue
             self.reads(owner, name)
             method = owner.methods.get(name)
-            if method is not None and receiver is not None and is_announced(method):
-                below = [(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not is_announced(one)]
-                if below:
-                    return join_all([self._bound(one, heir) for one, heir in below])
             if method is not None:
-                return self._bound(method, receiver or Class(cls))
+                below = self._below(cls, name) if receiver is not None and is_announced(method) else None
+                return below or self._bound(method, receiver or Class(cls))
             if name in owner.attrs:
                 return owner.attrs[name]
-        return numbered(self, receiver, name) or (BOTTOM if self.pending(cls) else UNKNOWN)
+        if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
+            found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
+        return found or (BOTTOM if self.pending(cls) else UNKNOWN)
+
+    def _below(self, cls: ClassInfo, name: str) -> Kind | None:
+        """What a method gives that a class announces or lacks, and the classes below it have."""
+        found = [self._bound(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not is_announced(one)]
+        return join_all(found) if found else None
 
     def _bound(self, method: FuncInfo, receiver: Inst | Class) -> Kind:
         """A method of an object or a class; of a property the value."""

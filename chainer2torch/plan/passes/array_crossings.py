@@ -54,6 +54,7 @@ from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_nu
 from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
+from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.written_values import as_text, writes_text
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
@@ -86,6 +87,7 @@ def run(context: Context) -> Decisions:
     ):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
+            handed_arrays(context, decisions, node, context.analysis.kind(node.func))
             unknown_as_tensors(context, decisions, node)
             handed_on_host(context, decisions, node, context.analysis.kind(node.func))
             as_sequences(context, decisions, node)

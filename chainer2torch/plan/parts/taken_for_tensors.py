@@ -1,0 +1,47 @@
+"""Host arrays for parameters that are taken for tensors: ``self.forward(x)`` whose other calls are out of sight.
+
+What a parameter is can be told by how the function uses it (analysis/models/used_parameters.py). A call in sight that
+hands it an array of the host has to make a tensor of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import Func, HostArray, Kind, Tensor, options
+from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.parts.host_values import wrap
+
+
+def handed_arrays(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """Converts the arguments of a call of functions of the project for which that holds."""
+    functions = [kind for kind in options(callee) if isinstance(kind, Func)]
+    if not functions or len(functions) < len(options(callee)) or any(isinstance(a, ast.Starred) for a in call.args):
+        return
+    named = [(k.arg, k.value) for k in call.keywords if k.arg is not None]
+    given: list[tuple[int | str, ast.expr]] = [*enumerate(call.args), *named]
+    for place, argument in given:
+        if all(isinstance(kind, HostArray) for kind in options(context.analysis.kind(argument))):
+            taken = [kind for function in functions for kind in _kinds(context, function, place)]
+            if taken and all(isinstance(kind, Tensor) and not kind.array for kind in taken):
+                wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _kinds(context: Context, function: Func, place: int | str) -> Iterator[Kind]:
+    """What a parameter is in the body of its function, where it is read first."""
+    name = place if isinstance(place, str) else _name(function.info, place, function.receiver is not None)
+    reads = [node for node in function.info.uses.get(name, ()) if isinstance(getattr(node, "ctx", None), ast.Load)]
+    yield from options(context.analysis.kind(reads[0])) if reads else [function]
+
+
+def _name(info: FuncInfo, place: int, bound: bool) -> str:
+    names = [a.arg for a in (*info.node.args.posonlyargs, *info.node.args.args)]
+    names = names[1:] if bound and not info.is_static else names
+    return names[place] if place < len(names) else ""
+
+
+__all__ = ["handed_arrays"]
