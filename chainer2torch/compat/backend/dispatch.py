@@ -234,11 +234,11 @@ def addgrads_of(x: Any, link: Any) -> None:
 
 def add_link_of(x: Any, name: Any, link: Any = None) -> None:
     """Registers a child of a module, by name or at the end (or calls another object's own ``add_link``)."""
-    own = [name] if link is None else [name, link]
     if not isinstance(x, torch.nn.Module) or hasattr(x, "add_link"):
-        x.add_link(*own)
+        own: Any = x
+        own.add_link(*([name] if link is None else [name, link]))
     elif link is None:
-        x.append(name)
+        add_link(x, str(len(list(x.children()))), name)
     else:
         add_link(x, name, link)
 

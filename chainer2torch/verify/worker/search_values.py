@@ -339,7 +339,8 @@ def numbers(inputs, arguments, a, b):
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) >= 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
             width, rest = spec["shape"][1], spec["shape"][2:]
-            for new in [width * b // a if a and width * b % a == 0 else 0] + ([] if rest else [width + b - a]):
+            factor = width * b // a if a and width * b % a == 0 and not (rest and a % width) else 0
+            for new in [factor] if rest else [factor, width + b - a]:
                 if 0 < new <= _LARGEST:
                     yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [new] + rest)}), arguments
 
