@@ -7,6 +7,7 @@ import ast
 
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
+from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
@@ -235,7 +236,9 @@ def _hand(context: Context, decisions: Decisions, argument: ast.expr) -> None:
     if context.analysis.kind(argument) != Ref("numpy"):
         return
     found = parameter_for(context, argument)
-    kinds = options(found[0].params.get(found[1], UNKNOWN)) if found is not None else ()
+    if found is None or not isinstance(found[0], FuncInfo):
+        return
+    kinds = options(found[0].params.get(found[1], UNKNOWN))
     modules = XP in kinds and all(k == XP or isinstance(k, Ref) and k.name in CUPY for k in kinds)
     if modules and found not in context.analysis.once(handed):
         decisions.replace(argument, "compat.array_module('cpu')", {})
