@@ -85,7 +85,7 @@ BY_DTYPE = {np.dtype("int64"): 1, np.dtype("int32"): 1}
 def nested(x):
     if isinstance(x, (list, tuple)):
         return [nested(v) for v in x]
-    return "array" if isinstance(x, np.ndarray) else x
+    return "array" if len(getattr(x, 'shape', ())) else x
 
 
 def filled(p):

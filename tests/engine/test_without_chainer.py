@@ -103,8 +103,17 @@ def test_a_name_of_another_file_is_asked_at_run_time() -> None:
 
 @pytest.mark.parametrize(
     "test",
-    ["hasattr(chainer.functions, 'clip')", "hasattr(chainer, 'FunctionSet')", "hasattr(chainer.functions, name)"],
+    [
+        "hasattr(chainer.functions, 'no_such_name')",
+        "hasattr(chainer, 'FunctionSet')",
+        "hasattr(chainer.functions, name)",
+    ],
 )
 def test_which_names_a_version_of_chainer_has_is_a_question(test: str) -> None:
     result = migrate_sources({"net.py": f"import chainer\nname = input()\nz = {test}\n"})["net.py"]
     assert f"z = {test}" in result.code and [site.state for site in result.sites] == ["manual"]
+
+
+def test_a_name_of_the_last_version_is_there() -> None:
+    result = migrate_sources({"net.py": "import chainer\nz = hasattr(chainer.functions, 'clip')\n"})["net.py"]
+    assert result.code == "z = True\n" and [site.state for site in result.sites] == ["exact"]

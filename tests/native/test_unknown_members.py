@@ -176,7 +176,7 @@ def parts(x):
 
 def run(xs):
     found = parts(F.relu(xs[0])) + parts(np.ones((2, 3), 'f')) + [xs[0]]
-    return [np.asarray(getattr(v, 'array', v)) for v in found]
+    return [np.asarray(v.array if isinstance(v, chainer.Variable) else v) for v in found]
 """
 
 

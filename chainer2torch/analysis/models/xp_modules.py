@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 from chainer2torch.analysis.kinds import UNKNOWN, Batch, Const, HostArray, Inst, Kind, Ref, Scalar, Tensor, options
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.numpy_functions import REDUCTIONS, numpy_call
 
@@ -25,6 +26,8 @@ def row_kind(name: str, args: list[Kind], keywords: dict[str, Kind], receiver: K
     if receiver in _EITHERS_PARTS.values() or receiver == EITHER and not of_tensors(args):
         return UNKNOWN
     function = name.split(".", 2)[-1]
+    if function == "asnumpy" and args:
+        return join_all([HostArray(getattr(k, "rank", None), getattr(k, "dtype", None)) for k in options(args[0])])
     prefix = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(str(receiver.cls), "")
     made = on_device(numpy_call(prefix + function, args, keywords))
     if not prefix and function in REDUCTIONS and made == UNKNOWN:
