@@ -11,7 +11,9 @@ class ChainList(nn.ModuleList):
     """nn.ModuleList that takes its modules one by one, and whose slices are lists. Source: chainer.ChainList."""
 
     def __init__(self, *modules: nn.Module) -> None:
-        super().__init__(modules)
+        super().__init__()
+        for module in modules:  # not by +=, which a subclass may define anew
+            self.add_module(str(len(self)), module)
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]

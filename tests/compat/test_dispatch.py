@@ -108,6 +108,18 @@ def test_modules() -> None:
     assert torch.equal(ours.weight, other.weight)
 
 
+def test_children_are_added() -> None:
+    holder, layers, said = torch.nn.Module(), torch.nn.ModuleList(), []
+    dispatch.add_link_of(holder, "fc", Linear(3, 2))
+    dispatch.add_link_of(layers, Linear(3, 2))
+    assert [name for name, _ in holder.named_children()] == ["fc"] and len(layers) == 1
+    with pytest.raises(AttributeError):  # as Chainer's
+        dispatch.add_link_of(holder, "fc", Linear(3, 2))
+    dispatch.add_link_of(types.SimpleNamespace(add_link=lambda *given: said.append(given)), "a", 1)
+    dispatch.add_link_of(types.SimpleNamespace(add_link=lambda *given: said.append(given)), "a")
+    assert said == [("a", 1), ("a",)]
+
+
 class _Own(torch.nn.Module):
     """A module with methods of its own, under the names of Chainer's."""
 

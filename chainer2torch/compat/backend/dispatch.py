@@ -9,6 +9,7 @@ import torch
 from chainer2torch.compat.backend.array_dtypes import numpy_dtype
 from chainer2torch.compat.backend.array_module import array_module
 from chainer2torch.compat.backend.devices import get_device
+from chainer2torch.compat.links.chains import add_link
 from chainer2torch.compat.links.link_tree import (
     addgrads,
     children,
@@ -229,6 +230,17 @@ def addgrads_of(x: Any, link: Any) -> None:
         addgrads(x, link)
     else:
         x.addgrads(link)
+
+
+def add_link_of(x: Any, name: Any, link: Any = None) -> None:
+    """Registers a child of a module, by name or at the end (or calls another object's own ``add_link``)."""
+    if not isinstance(x, torch.nn.Module) or hasattr(x, "add_link"):
+        own: Any = x
+        own.add_link(*([name] if link is None else [name, link]))
+    elif link is None:
+        add_link(x, str(len(list(x.children()))), name)
+    else:
+        add_link(x, name, link)
 
 
 def set_update_enabled_of(x: Any, enabled: bool) -> None:

@@ -33,7 +33,9 @@ class ChainList(nn.ModuleList):
     """A list of modules, given one by one: ``ChainList(a, b)``; slices are plain lists. Source: chainer.ChainList."""
 
     def __init__(self, *links: nn.Module) -> None:
-        super().__init__(links)
+        super().__init__()
+        for link in links:  # not by +=, which a subclass may define anew
+            self.add_module(str(len(self)), link)
 
     def add_link(self, link: nn.Module) -> None:
         """Adds a link at the end."""

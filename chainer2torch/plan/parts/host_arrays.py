@@ -28,6 +28,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
 
@@ -87,7 +88,9 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
                 elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
                     wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
-            wrap(context, decisions, argument, template)
+            # a link that takes nothing, too, is handed that on as it is
+            is_given = all(isinstance(k, Ref) for k in options(callee)) or not may_be_none(context, argument)
+            wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
 
 
 def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str | None:

@@ -25,6 +25,7 @@ from chainer2torch.plan.questions.rows import PARAMETERS
 # unknown kind is most likely one of Chainer's.
 DISTINCTIVE = frozenset(
     {
+        "add_link",
         "add_persistent",
         "addgrad",
         "addgrads",

@@ -32,6 +32,7 @@ from chainer2torch.plan.questions.bare_links import without_parameters
 from chainer2torch.plan.questions.called_by_models import called_by_models
 
 HOST = "torch.device('cpu')"
+_RECURRENT = "chainer.links.NStep"
 _MOVING = frozenset({"to_gpu", "to_device"})
 _ARRAYS = frozenset({"data", "array"})
 _HAVING_XP = (
@@ -157,13 +158,24 @@ def _of_attribute(context: Context, node: ast.Attribute) -> Origin | None:
 
 
 def _tensor_given(context: Context, method: ast.FunctionDef) -> str:
-    """The first parameter of a method that is a tensor wherever the method names it."""
+    """The first parameter of a method that is a tensor wherever the method names it, and never None."""
     names = [node for node in nodes_of(method) if isinstance(node, ast.Name)]
+    states = {ast.unparse(state) for node in nodes_of(method) for state in _states(context, node)}
     for parameter in method.args.args[1:]:
         kinds = [k for n in names if n.id == parameter.arg for k in options(context.kind(n))]
-        if kinds and all(isinstance(k, Tensor) for k in kinds):
+        if parameter.arg not in states and kinds and all(isinstance(k, Tensor) for k in kinds):
             return parameter.arg
     return ""
+
+
+def _states(context: Context, node: ast.AST) -> list[ast.expr]:
+    """What a recurrent layer is called with as its states: None stands for zeros there."""
+    if not isinstance(node, ast.Call):
+        return []
+    kinds = options(context.kind(node.func))
+    if not all(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.startswith(_RECURRENT) for k in kinds):
+        return []
+    return [*node.args[:-1], *(k.value for k in node.keywords if k.arg in ("hx", "cx"))]
 
 
 def _is_called(context: Context, owner: ast.expr) -> bool:

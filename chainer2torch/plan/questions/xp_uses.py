@@ -251,8 +251,14 @@ def native_case(context: Context, part: ast.Attribute, row: Row) -> Case | None:
     return Case(None, WITH_NUMPY) if case is None and called else case
 
 
+def _are_tensors_among(context: Context, call: ast.Call) -> bool:
+    """Whether a call is handed a tensor."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(isinstance(kind, Tensor) for argument in given for kind in options(context.kind(argument)))
+
+
 def _case(context: Context, part: ast.Attribute, row: Row, call: ast.AST | None) -> Case | None:
-    bound = Bound({"self": part.value})
+    bound, is_handed_tensors = Bound({"self": part.value}), False
     if row.signature is not None:
         if not isinstance(call, ast.Call) or call.func is not part:
             return None
@@ -264,10 +270,14 @@ def _case(context: Context, part: ast.Attribute, row: Row, call: ast.AST | None)
             return Case(None, "self")
         if reading.doubt or reading.bound.starred:
             return None
+        # NumPy is handed arrays: it asks them for their dtype (`choice(n, p=p)`).
+        is_handed_tensors = is_drawn(row) and by_numpy(call, row) and _are_tensors_among(context, call)
         bound = reading.bound
     kind = functools.partial(kind_on_device, context)
     question = Question(row, bound, kind, context.is_instance, on_device=True)
     for case in row.cases:
+        if is_handed_tensors and "is_tensor" not in (case.when or ""):
+            continue
         if case.native and case.when is not None and evaluate(parsed(case.when), question) is True:
             return case
     return None
