@@ -139,3 +139,46 @@ def test_copies_of_a_file_are_run_once(tmp_path):
     report.outcomes.append(Outcome(Pair("a.net:Unit", "a.net:Unit", "", "", ""), PASSED, [], compared=True))
     assert report.classes()["b.net:Unit"] == PROVED and report.classes()["b.net:Wide"] == LEFT
     assert "b.net:Unit: a copy of a.net:Unit, which is proved" in report.lines()
+
+
+SEVERAL = """
+import chainer
+import chainer.links as L
+
+
+class One(chainer.Chain):
+    def __call__(self, x):
+        return x
+
+
+class Two(chainer.Chain):
+    def __call__(self, x, h, scale=1):
+        return x * h * scale
+
+
+class Outer(chainer.Chain):
+    def __init__(self, decoder):
+        super().__init__()
+        with self.init_scope():
+            self.decoder = decoder
+
+    def __call__(self, x, h):
+        return self.decoder(x, h)
+
+
+class Kernel(chainer.Chain):
+    def __init__(self, n_in, n_out, ksize=None, pad=0):
+        super().__init__(conv=L.Convolution2D(n_in, n_out, ksize, pad=pad))
+
+
+def made(size):
+    return Kernel(3, 4, ksize=size), Kernel(4, n_out=5, ksize=1)
+"""
+
+
+def test_what_is_called_with_several_inputs_takes_as_many(tmp_path):
+    hints, _ = _read(tmp_path, {"net.py": SEVERAL})
+    assert hints["net:Outer"]["fitting"] == {"decoder": ["Two"]}
+    recipes = hints["net:Kernel"]["recipes"]
+    assert {"n_in": "3", "n_out": "4", "ksize": "1"} in recipes and len(recipes) == 2
+    assert not any("pad" in recipe for recipe in recipes)

@@ -71,3 +71,10 @@ def test_vision_models_come_without_what_they_would_download(monkeypatch):
     vision_models.load_vision_weights(None, "auto", "weights.npz")
     with pytest.raises(FileNotFoundError):
         vision_models.load_vision_weights(None, "no_such.npz", "weights.npz")
+
+
+def test_helpers_may_lie_in_a_package():
+    from chainer2torch.verify.worker import torch_models
+
+    assert torch_models._helpers("net") == ["chainer_compat"]
+    assert torch_models._helpers("a.b.net") == ["chainer_compat", "a.chainer_compat", "a.b.chainer_compat"]

@@ -141,3 +141,11 @@ def test_what_an_installed_package_has_no_more(taken):
     with pytest.raises(ModuleNotFoundError):
         module.other.run()
     del json.not_there, json.not_here_either
+
+
+def test_what_would_fetch_weights_does_nothing(taken):
+    module = taken("import not_here\npath = not_here.data.cached_download('a', 'b')\n")
+    with pytest.raises(ModuleNotFoundError, match=r"not_here\.data\.cached_download\(\) is needed here"):
+        str(module.path)
+    with pytest.raises(ModuleNotFoundError):
+        module.not_here.data.load("a")

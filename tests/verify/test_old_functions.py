@@ -37,3 +37,16 @@ def test_a_class_that_is_gone_is_imported_by_its_path(old):
     assert MaxPooling2D(3, 1).apply((x,))[0].array.tolist() == expected
     with pytest.raises(ImportError):
         from chainer.functions.pooling.max_pooling_2d import NoPooling  # noqa: F401
+
+
+def test_what_pooling_has_of_its_last_call_is_asked_and_set(old):
+    pool = F.MaxPooling2D(2, 2)
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    assert pool(x).array.tolist() == [[[[5, 7], [13, 15]]]]
+    assert pool.indexes.tolist() == [[[[3, 3], [3, 3]]]] and (pool.kh, pool.kw, pool.sy, pool.ph) == (2, 2, 2, 0)
+    pool.indexes = pool.indexes[:, :, :1, :1]
+    assert pool.indexes.shape == (1, 1, 1, 1)
+    pool(x)
+    assert pool.indexes.shape == (1, 1, 2, 2)
+    with pytest.raises(AttributeError):
+        pool.no_such_name  # noqa: B018

@@ -164,3 +164,11 @@ def test_float64_is_asked_whether_chainer_repeats_it(differing, own, far, status
 
 def test_float64_that_differs_by_more_than_values_is_not_asked():
     assert _judged_double(["grad/x"], 1e-8, 1e-7, failures=2)[1] == []
+
+
+@pytest.mark.parametrize(("is_late", "status"), [(True, UNVERIFIED), (False, FAILED)])
+def test_without_time_to_ask_chainer_nothing_is_known(is_late, status):
+    outcome = Outcome(Pair("m-train@float64", "net:A", "", "", "", dtype="float64"), FAILED, ["differs"])
+    outcome.differing, outcome.failures = {"grad/x": "differs"}, 1
+    own_rounding.explain_doubles([outcome], lambda _: {}, lambda _: {}, lambda ids: {}, lambda: is_late)
+    assert outcome.status == status and outcome.is_undecided is is_late

@@ -247,3 +247,25 @@ def test_an_exception_is_no_difference_of_meaning():
     double = _refused("float64", FAILED, "PyTorch: NameError", raised=True)
     rounding.explain([single, double], lambda name: {}, lambda name: {})
     assert single.reasons == ["PyTorch: NameError"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "status"),
+    [
+        ("step/2/out", {"not_reached": True}, UNVERIFIED),  # training amplifies what may be rounding
+        ("out", {"not_reached": True}, FAILED),
+        ("out", {"is_undecided": True}, UNVERIFIED),
+        ("step/2/out", {}, FAILED),
+    ],
+)
+def test_what_float64_could_not_say_in_time(name, change, status):
+    single, double = (
+        Outcome(Pair(f"m-train@{dtype}", "net:A", dtype, "", "", dtype=dtype)) for dtype in ("float32", "float64")
+    )
+    single.status, single.differing, single.failures = FAILED, {name: "differs"}, 1
+    double.status = UNVERIFIED
+    for key, value in change.items():
+        setattr(double, key, value)
+    sides = ({name: np.float32([1, 2])}, {name: np.float32([3, 2])})
+    rounding.explain([single, double], lambda _: sides[0], lambda _: sides[1])
+    assert single.status == status

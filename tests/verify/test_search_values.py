@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from chainer2torch.verify.worker import chainer_search, chainer_trials, model_text, search_areas, search_values
+from chainer2torch.verify.worker import (
+    chainer_search,
+    chainer_trials,
+    model_text,
+    search_areas,
+    search_arrays,
+    search_values,
+)
 from chainer2torch.verify.worker.search_values import IMAGE, SENTENCES, VECTOR, WORDS, array
 
 
@@ -142,8 +149,8 @@ def test_many_channels_are_tried_with_small_maps():
 
 
 def test_no_attempt_takes_all_memory():
-    assert search_values.is_too_large([array("float32", (4, 1 << 15, 1 << 15))])
-    assert not search_values.is_too_large([[IMAGE], None, 3, array("float32", (3, 3, 512, 512))])
+    assert search_arrays.is_too_large([array("float32", (4, 1 << 15, 1 << 15))])
+    assert not search_arrays.is_too_large([[IMAGE], None, 3, array("float32", (3, 3, 512, 512))])
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ class Outcome:
     original_raises: bool = False
     # Whether it was not verified because time was up, or the worker had ended.
     not_reached: bool = False
+    # Whether it differs, and there was no time to ask whether Chainer repeats it.
+    is_undecided: bool = False
 
     def fail(self, reason: str) -> None:
         """Marks the pair as failed, for one more reason."""

@@ -1,4 +1,5 @@
-"""Which classes of a project fit a parameter of a constructor: those that have every attribute that is asked of it.
+"""Which classes of a project fit a parameter of a constructor: those that have every attribute that is asked of it, and
+take as many inputs as it is called with.
 
 Nothing is imported or run.
 """
@@ -6,6 +7,7 @@ Nothing is imported or run.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
@@ -15,6 +17,7 @@ from chainer2torch.verify.models.own_parameters import parameters
 
 _LINK = "chainer.Link"
 _MOST = 3
+_FUNCTIONS = re.compile(r"fun(c|ction)?s?$|loss|acc(uracy)?(_|$)|activ|metric")  # what is called, and is no link
 # Asked of arrays, lists, tables and any link: they tell nothing of a class.
 _COMMON = frozenset(
     "shape ndim dtype size data array grad xp items keys values get append copy params namedparams children links "
@@ -23,15 +26,19 @@ _COMMON = frozenset(
 
 
 def fitting(analysis: Analysis, cls: ClassInfo) -> dict[str, list[ClassInfo]]:
-    """Links of the project for the parameters of a class's constructor that are asked for attributes of its own."""
+    """Links of the project for the parameters of a class's constructor that are asked for attributes of its own, or
+    called with several inputs.
+    """
     owners = [owner for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)]
     init = next((owner.methods["__init__"] for owner in owners if "__init__" in owner.methods), None)
     found: dict[str, list[ClassInfo]] = {}
     for name, _ in parameters(init, every=True) if init is not None else ():
         asked = _asked(owners, name) - _COMMON
-        if asked:
+        given = 0 if _FUNCTIONS.search(name) else max(_given(owners, name), default=0)
+        if asked or given > 1:
             fit = [c for c in analysis.classes.values() if c is not cls and _is_link(analysis, c)]
             fit = [c for c in fit if asked <= _attributes(analysis, c)]
+            fit = [c for c in fit if given < 2 or _takes(analysis, c, given)]
             if fit:
                 fit.sort(key=lambda c: (c.module is not cls.module, c.module.path, c.node.lineno))
                 found[name] = fit[:_MOST]
@@ -58,6 +65,37 @@ def _asked(owners: Sequence[ClassInfo], name: str) -> set[str]:
         if isinstance(node, ast.Attribute) and _is_own(node.value) and node.value.attr in kept:
             found.add(node.attr)
     return found
+
+
+def _given(owners: Sequence[ClassInfo], name: str) -> set[int]:
+    """How many inputs a class gives what it has kept of a parameter: ``self.decoder(x, h)``."""
+    inits = [owner.methods["__init__"].node for owner in owners if "__init__" in owner.methods][:1]
+    kept = {
+        target.attr
+        for init in inits
+        for node in ast.walk(init)
+        if isinstance(node, ast.Assign) and _is_name(node.value, name)
+        for target in node.targets
+        if _is_own(target)
+    }
+    return {
+        len(node.args)
+        for owner in owners
+        for node in ast.walk(owner.node)
+        if isinstance(node, ast.Call) and _is_own(node.func) and node.func.attr in kept
+        if not any(isinstance(arg, ast.Starred) for arg in node.args)
+    }
+
+
+def _takes(analysis: Analysis, cls: ClassInfo, given: int) -> bool:
+    """Whether a link is called with so many inputs."""
+    for base in analysis.mro(cls):
+        if isinstance(base, ClassInfo):
+            call = base.methods.get("__call__") or base.methods.get("forward")
+            if call is not None:
+                needed = [name for name, default in parameters(call) if default is None]
+                return len(needed) <= given <= len(parameters(call, every=True))
+    return False
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

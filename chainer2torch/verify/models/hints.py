@@ -76,6 +76,10 @@ class Hints:
                 found += self._classes_of(cls, number)
             found += [text for c in fit.get(name, ()) if (text := self._made(c, None, 1))]
             values[name] = list(dict.fromkeys(found))[:_MOST_VALUES]
+        for name in self._always_given(cls):  # a value of another call, where one cannot be read
+            known = [recipe[name] for recipe in recipes if name in recipe]
+            for recipe in recipes if known else ():
+                recipe.setdefault(name, known[0])
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
             "recipes": recipes,
@@ -89,6 +93,17 @@ class Hints:
             "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
+
+    def _always_given(self, cls: ClassInfo) -> list[str]:
+        """The parameters that every call of the project gives, by place or by name."""
+        init, calls = self._init(cls), self._calls.that_make(cls)
+        if init is None or any(k.arg is None for call in calls for k in call.keywords):
+            return []
+        if any(isinstance(arg, ast.Starred) for call in calls for arg in call.args):
+            return []
+        names = [name for name, _ in parameters(init, every=True)]
+        given = [{*names[: len(call.args)], *(k.arg for k in call.keywords)} for call in calls]
+        return [name for name in names if given and all(name in some for some in given)]
 
     def _arguments(self, cls: ClassInfo, call: ast.Call, depth: int) -> dict[str, str]:
         """The arguments of a call that makes a class, those that can be read."""

@@ -22,6 +22,7 @@ from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader, Unclear
 from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
+from chainer2torch.verify.models.inner_classes import must_be_reachable
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.twins import Twins
 from chainer2torch.verify.models.first_attempts import attempts, variants
@@ -158,6 +159,5 @@ def _analysis(src: Path, out: Path) -> Analysis:
 
 def _must_be_importable(cls: ClassInfo, target: str, ports: Ports) -> None:
     """Raises Unclear unless the class can be had by importing its module, here and in the port."""
-    if cls.module.source.enclosing(cls.node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) is not None:
-        raise Unclear("it is defined inside of a function or class")
+    must_be_reachable(cls)
     ports.look_for(target, cls.module.path)

@@ -217,7 +217,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     def again(ids: Sequence[str]) -> dict[str, Mapping[str, np.ndarray]]:
         return _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting)
 
-    own_rounding.explain_doubles(outcomes, left.arrays, right.arrays, again)
+    own_rounding.explain_doubles(outcomes, left.arrays, right.arrays, again, setting.is_over)
     rounding.explain(outcomes, left.arrays, right.arrays)
     rounding.without_float64(outcomes)
     own_rounding.explain(outcomes, left.arrays, right.arrays, again)

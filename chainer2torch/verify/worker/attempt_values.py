@@ -5,6 +5,8 @@ Written for Python 3.6 and Chainer 3 and newer.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import re
+
 import chainer
 import numpy
 
@@ -48,23 +50,39 @@ def size_of(model):
     return sum(param.data.size for param in model.params() if param.data is not None)
 
 
-def reaches_parameters(result, model):
-    """Whether a result is computed from parameters of the model."""
-    own = {id(param) for param in model.params()}
+def reached_parameters(result):
+    """The parameters that a result is computed from."""
     tree = wire.Tree("out", chainer_snippets.array_of)
     tree.encode(result)
-    nodes, seen = [value.node for value in tree.leaves.values() if isinstance(value, chainer.Variable)], set()
+    nodes, seen, found = (
+        [value.node for value in tree.leaves.values() if isinstance(value, chainer.Variable)],
+        set(),
+        [],
+    )
     while nodes:
         node = nodes.pop()
         if node is None or id(node) in seen:
             continue
         seen.add(id(node))
         variable = node.get_variable_or_none()
-        if variable is not None and id(variable) in own:
-            return True
+        if isinstance(variable, chainer.Parameter):
+            found.append(variable)
         creator = node.creator_node
         nodes += list(creator.inputs) if creator is not None else []
-    return False
+    return found
+
+
+def must_be_comparable(result, model, made_from):
+    """Whether a result is computed from parameters of the model. Raises TypeError where it is computed from others'
+    alone, of a layer that the model was handed and does not hold, or where most has no shape yet.
+    """
+    own, reached = {id(param): param for param in model.params()}, reached_parameters(result)
+    if re.search(r"\bL\.", made_from) and any(id(param) not in own for param in reached):
+        raise TypeError("a layer that the model does not hold is not callable: a function may be meant")
+    learns = any(id(param) in own for param in reached)
+    if not learns and any(param.data is None for param in own.values()):
+        raise TypeError("no layer has been called: some have no shape yet")
+    return learns
 
 
 def drawn(spec, seed=0):

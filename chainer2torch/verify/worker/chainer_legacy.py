@@ -111,17 +111,46 @@ def old_functions():
     chainer.functions.__getattr__ = find
 
 
+# Windows of two dimensions by the names that they had before those of any number.
+_OF_POOLING = {
+    first + axis: (place, several)
+    for first, several, axes in (("k", "ksize", "hw"), ("s", "stride", "yx"), ("p", "pad", "hw"))
+    for place, axis in enumerate(axes)
+}
+
+
 def _maker(cls, *first):
     def make(*args, **kwargs):
-        cls(*first, *args, **kwargs)  # what it does not take is said here
-
-        def call(*inputs):
-            return _alone(call.apply(inputs))
-
-        call.apply = lambda inputs: cls(*first, *args, **kwargs).apply(inputs)
-        return call
+        return _Called(lambda: cls(*first, *args, **kwargs))
 
     return make
+
+
+class _Called(object):
+    """An object of a class of functions, as Chainer 1 had it: a new one for each call, and it has what the last one
+    has (``pool.indexes``), until that is set.
+    """
+
+    def __init__(self, make):
+        self._make = make
+        self._last = make()  # what it does not take is said here
+
+    def __call__(self, *inputs):
+        return _alone(self.apply(inputs))
+
+    def __getattr__(self, name):
+        last = vars(self)["_last"]
+        if name in _OF_POOLING and not hasattr(last, name):
+            place, several = _OF_POOLING[name]
+            return getattr(last, several)[place]
+        return getattr(last, name)
+
+    def apply(self, inputs):
+        """The outputs as a tuple."""
+        for name in set(vars(self)) - {"_make", "_last"}:
+            del vars(self)[name]
+        self._last = self._make()
+        return self._last.apply(inputs)
 
 
 def _alone(outputs):

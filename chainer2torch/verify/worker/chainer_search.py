@@ -21,6 +21,7 @@ from . import (
     model_text,
     search_areas,
     search_arrays,
+    search_conditions,
     search_methods,
     search_parts,
     search_room,
@@ -72,6 +73,7 @@ class Search(object):
         self.lacking = 0
         self.positional, self.optional = [], set()
         self.takes_any = self.takes_arrays = False
+        self.spare, self.any_number = {}, []  # inputs that are None by default; methods that take any number
         self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
         self.score = (-1, 0, 0)
@@ -95,6 +97,8 @@ class Search(object):
         except Exception as error:
             return dict(wire.failure("import", error), tried=0)
         methods = list(search_methods.methods(cls, self.hints["methods"], self._parameters))
+        self.spare = {name: search_methods.spare(cls, name) for name, _ in methods}
+        self.any_number = [name for name, parameters in methods if "*" in parameters]
         small = None
         if not methods:
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
@@ -145,27 +149,10 @@ class Search(object):
         known = self.hints["inputs"] if not name else {}
         waiting = []
         for arguments in self._makers(constructor):
-            for names in self._names(parameters):
-                for inputs in self._starts(names, known):
+            for names in search_methods.names(parameters):
+                for inputs in search_parts.starts(self.hints, names, known):
                     waiting.append(Attempt(arguments, name, inputs))
         return self._climb(waiting, end)
-
-    def _names(self, parameters):
-        if "*" not in parameters:
-            return [parameters]
-        before = [name for name in parameters if name != "*"]
-        return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
-
-    def _starts(self, names, known):
-        """Inputs to begin with: what the code tells of them, the others of one sort."""
-        open_ = [name for name in names if not known.get(name)]
-        for sort in search_values.sorts(open_, self.hints["first"]):
-            given = dict(zip(open_, sort))
-            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
-        likely = list(search_values.sorts(open_, self.hints["first"]))[:1]
-        for output in self.hints.get("outputs", ()) if open_ else ():
-            given = dict(zip(open_, [output] + likely[0][1:]))
-            yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
     def _makers(self, constructor):
         """Arguments to begin with: as the project makes the class, then by the names of the parameters."""
@@ -191,6 +178,8 @@ class Search(object):
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:
             return search_values.arguments_for(name)
+        if search_values.is_settings(name):
+            fit = []
         if fit:  # it has what is asked of it, and is known to run
             return list(dict.fromkeys(fit + known + links + search_values.arguments_for(name)))
         if links and not known:
@@ -274,7 +263,7 @@ class Search(object):
         """What came farthest is first; of as many lines, the inputs that the layers take, then more of Chainer's own
         functions: taking a part of an image is one, of an array of words it is none.
         """
-        is_likely = search_values.is_likely(tried.attempt.inputs, self.hints["first"])
+        is_likely = search_arrays.is_likely(tried.attempt.inputs, self.hints["first"])
         return -tried.score[0], tried.rounds, not is_likely, [-part for part in tried.score[1:]], tried.number
 
     def _over(self, end):
@@ -291,7 +280,7 @@ class Search(object):
         One that repairs another has come farther if it fails in a way that is new.
         """
         key = json.dumps([attempt.arguments, attempt.method, attempt.inputs, attempt.before], sort_keys=True)
-        if key in self.seen or search_values.is_too_large(list(attempt.inputs.values())):
+        if key in self.seen or search_arrays.is_too_large(list(attempt.inputs.values())):
             return None
         self.seen.add(key)
         self.tried += 1
@@ -314,18 +303,23 @@ class Search(object):
     def _neighbours(self, tried):
         """Changes of an attempt, each with whether its error suggests it."""
         attempt = tried.attempt
+        asked = search_conditions.repairs(attempt.inputs, attempt.arguments, getattr(tried.error, "asked", ()))
         repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        repairs = itertools.chain(repairs, search_parts.instead_of_none(self, attempt, tried.error))
+        repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(self, attempt, tried.error))
+        repairs = itertools.chain(repairs, search_parts.inputs_for_none(self, attempt, tried.error))
+        repairs = itertools.chain(search_parts.another_number(self, attempt, tried.error), repairs)
         if self.takes_any:
             repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
         sides = ()
-        if tried.phase != "build":
+        if tried.phase != "build" and not isinstance(tried.error, search_room.Iterated):
             sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
         for source, is_repair in ((repairs, True), (sides, False)):
             for inputs, arguments in source:
                 yield (
                     attempt._replace(
-                        inputs=collections.OrderedDict((name, inputs[name]) for name in attempt.inputs),
+                        inputs=collections.OrderedDict(
+                            (name, inputs[name]) for name in search_parts.order(inputs, attempt)
+                        ),
                         arguments=collections.OrderedDict(arguments),
                     ),
                     is_repair,
@@ -386,13 +380,15 @@ class Search(object):
                 raise TypeError(search_arrays.WIDER)
             self.size = attempt_values.size_of(namespace["model"])
             self.result = result
-            self.learns = not self.size or attempt_values.reaches_parameters(result, namespace["model"])
+            learns = attempt_values.must_be_comparable(result, namespace["model"], self._arguments(attempt))
+            self.learns = not self.size or learns
             phase, self.lasted = "second forward", time.process_time() - began
             del namespace, result
             self._again(source, attempt.inputs)
             return phase, None, reach.score()
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
+            error.asked = search_conditions.read(error, self.tree)
             error.__traceback__ = None  # its frames hold the model
             return phase, error, (lines + isinstance(error, NothingToCompare), applied)
 

@@ -70,6 +70,18 @@ def first_action(body):
     return None
 
 
+def inner_classes(body, inside=False):
+    """The classes that functions and methods define, in order: what does not use a value of the function can be had
+    as one of the module. Of two of one name the first counts.
+    """
+    for node in body:
+        if inside and isinstance(node, ast.ClassDef) and node.bases:
+            yield node
+        inner = inside or isinstance(node, _DEFINE[:2])
+        for name in ("body", "orelse", "handlers", "finalbody"):
+            yield from inner_classes(getattr(node, name, None) or [], inner)
+
+
 def _name(node):
     """A dotted name, or "" for any other expression."""
     if isinstance(node, ast.Attribute):
@@ -174,6 +186,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
                 for name in node.names:
                     flags |= getattr(__import__("__future__"), name.name).compiler_flag
         self._run(tree.body, module.__dict__, flags, first_action(tree.body) is not None)
+        for node in inner_classes(tree.body):
+            if node.name not in module.__dict__:
+                self._statement(node, module.__dict__, flags)
 
     def _run(self, body, namespace, flags, is_script):
         for node in body:

@@ -17,6 +17,9 @@ import types
 # bars around what a script goes through: without them it is gone through as it is
 _BARS = frozenset({"progressbar", "tqdm"})
 
+# a function that fetches weights
+_DOWNLOADS = re.compile(r"\.\w*download\w*$")
+
 # what is compared itself
 _NEVER = frozenset({"chainer", "chainermn", "chainerx", "chainer_compat", "numpy", "torch"})
 
@@ -158,7 +161,11 @@ class _Missing(object):
         package = self._name_.partition(".")[0]
         raise ModuleNotFoundError("No module named '{}': {} is needed here".format(package, self._name_), name=package)
 
-    __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
+    def __call__(self, *_, **__):
+        """Nothing is downloaded, on both sides alike; what that would give raises when it is used."""
+        return _Missing(self._name_ + "()") if _DOWNLOADS.search(self._name_) else self._raises()
+
+    __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __contains__ = __enter__ = _raises
     __setattr__ = __delattr__ = __instancecheck__ = __subclasscheck__ = __eq__ = __ne__ = __lt__ = __gt__ = _raises
     __int__ = __float__ = __index__ = __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = _raises
     __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __neg__ = __pow__ = __str__ = __repr__ = _raises

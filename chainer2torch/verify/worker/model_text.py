@@ -19,6 +19,8 @@ FUNCTIONS = {
     "sin": "torch.sin",
     "cos": "torch.cos",
     "exp": "torch.exp",
+    "mean_squared_error": "torch.nn.functional.mse_loss",
+    "softmax_cross_entropy": "lambda y, t: torch.nn.functional.cross_entropy(y, t.long(), ignore_index=-1)",
 }
 
 

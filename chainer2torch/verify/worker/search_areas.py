@@ -68,7 +68,7 @@ def _grey(inputs, arguments):
 
 
 def _longer(inputs, arguments):
-    """Longer sequences of words or signals, where convolutions and pooling leave nothing of them."""
+    """Longer sequences of words or signals, or more points, where convolutions and pooling leave nothing of them."""
     for length in _LENGTHS:
         changed = {
             name: dict(spec, shape=spec["shape"][:-1] + [length])
@@ -79,6 +79,13 @@ def _longer(inputs, arguments):
         }
         if changed:
             yield dict(inputs, **changed), arguments
+        points = {
+            name: dict(spec, shape=spec["shape"][:2] + [length, 1])
+            for name, spec in inputs.items()
+            if isinstance(spec, dict) and spec["shape"][3:] == [1] and spec["shape"][2] < length
+        }
+        if points:
+            yield dict(inputs, **points), arguments
 
 
 def _quicker(inputs, arguments):

@@ -7,6 +7,7 @@ An input is as in ``search_values``. Written for Python 3.6.
 # mypy: ignore-errors
 import collections
 
+_MOST_VALUES = 1 << 24
 WIDER = "output: float64, of integers where numbers with a fraction may be meant"
 
 
@@ -46,3 +47,26 @@ def are_wider(outputs, inputs):
     kinds = [spec["dtype"] for spec in inputs.values() if isinstance(spec, dict)]
     integers = len(inputs) > 1 and kinds and not any(kind.startswith("float") for kind in kinds)
     return bool(integers) and any(array.ndim and array.dtype == "float64" for array in outputs)
+
+
+def is_too_large(spec):
+    """Whether an input has an array that no attempt is worth."""
+    if isinstance(spec, list):
+        return any(is_too_large(item) for item in spec)
+    size = 1
+    for n in spec["shape"] if isinstance(spec, dict) else ():
+        size *= n
+    return size > _MOST_VALUES
+
+
+def is_likely(inputs, first):
+    """Whether inputs are integers where the layers of the model take words, and have none but labels otherwise."""
+    takes_words = first in ("words", "sequences")
+    kinds = {kind for spec in list(inputs.values())[:1] for kind in _kinds(spec)}
+    return not kinds or ("i" in kinds) == takes_words
+
+
+def _kinds(spec):
+    if isinstance(spec, list):
+        return {kind for item in spec for kind in _kinds(item)}
+    return {spec["dtype"][0]} if isinstance(spec, dict) else set()

@@ -74,11 +74,42 @@ def without(function):
     return [parameter.name for parameter in found if parameter.default is None], some
 
 
-def methods(cls, names, parameters_of):
-    """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
+def names(parameters):
+    """The names of the inputs, with several where a method takes any number."""
+    if "*" not in parameters:
+        return [parameters]
+    before = [name for name in parameters if name != "*"]
+    return [before + rest for rest in (["x"], ["x", "z"], ["x", "t"], ["x", "y", "t"], ["xs"], ["x", "h"])]
+
+
+def spare(cls, name):
+    """The parameters of a method that are None by default, in order, as long as those before them can be given."""
+    method = getattr(cls, name, None) if name else _call(cls)
+    try:
+        found = list(inspect.signature(method).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return []
+    some = []
+    for parameter in found:
+        if parameter.kind != parameter.POSITIONAL_OR_KEYWORD:
+            break
+        if parameter.default is None:
+            some.append(parameter.name)
+        elif parameter.default is not parameter.empty:
+            break
+    return some
+
+
+def _call(cls):
     call = inspect.getattr_static(cls, "__call__", None)
     if call is None or getattr(call, "__module__", "") == "chainer.link":
         call = getattr(cls, "forward", None)
+    return call
+
+
+def methods(cls, names, parameters_of):
+    """The methods to try, each with the names of its inputs: a call of the model, else what takes arrays."""
+    call = _call(cls)
     if call is not None:
         yield "", parameters_of(call)
     for name in names:

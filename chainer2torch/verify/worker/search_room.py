@@ -17,13 +17,25 @@ import chainer
 import numpy
 
 
+# A Variable that is gone through value by value applies one for each; no model that is worth it has so many.
+_MOST_APPLIED = 4000
+
+
+class Iterated(Exception):
+    """An attempt seems to go through a Variable: another size of it changes nothing."""
+
+
 class Reach(object):
-    """How far a block came in the project's code: its lines, and the functions of Chainer that it applied."""
+    """How far a block came in the project's code: its lines, and the functions of Chainer that it applied, those of one
+    kind in one line once: going through a Variable applies one for each value.
+    """
 
     def __init__(self, tree):
         self._tree = tree
         self._lines = set()
         self._applied = 0
+        self._kinds = set()
+        self._last = None
         node = getattr(chainer, "FunctionNode", None) or chainer.Function
         self._apply = getattr(getattr(node, "apply", None), "__code__", None)
 
@@ -35,16 +47,20 @@ class Reach(object):
 
     def score(self):
         """More is farther."""
-        return len(self._lines), self._applied
+        return len(self._lines), len(self._kinds)
 
     def _call(self, frame, event, arg):
         code = frame.f_code
         if code is self._apply:
             self._applied += 1
+            self._kinds.add((self._last, type(frame.f_locals.get("self"))))
+            if self._applied > _MOST_APPLIED:
+                raise Iterated("it applied more than {} functions".format(_MOST_APPLIED))
         return self._line if code.co_filename.startswith(self._tree) else None
 
     def _line(self, frame, event, arg):
-        self._lines.add((frame.f_code.co_filename, frame.f_lineno))
+        self._last = frame.f_code.co_filename, frame.f_lineno
+        self._lines.add(self._last)
         return self._line
 
 

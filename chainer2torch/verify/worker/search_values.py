@@ -9,11 +9,10 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
-from . import search_areas, search_arrays, search_shapes
+from . import search_areas, search_arrays, search_lists, search_shapes
 
 BATCH = 4
 _LARGEST = 1 << 15
-_MOST_VALUES = 1 << 24
 _LENGTHS = (4, 6, 4)
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher|answers?|action|actions)(_|\d|$)")
 _SEQUENCES = re.compile(r"(?<=[a-z])s$|seq|sent|word|token|hx|list")
@@ -45,6 +44,7 @@ FLAT = array("float32", (BATCH,))
 SCALAR = array("float32", ())
 WORD, WORDS = _words(BATCH), _words(BATCH, 5)
 SENTENCES = [_words(n) for n in _LENGTHS]
+CHARACTERS = [[_words(3)] * n for n in _LENGTHS]  # of each word of each sentence
 COLUMNS = [_words(BATCH) for _ in range(5)]
 SPEECH = [array("float32", (n, 8)) for n in _LENGTHS]
 STEPS = [VECTOR, VECTOR, VECTOR]
@@ -71,7 +71,7 @@ def inputs_for(name):
     elif "mask" in name:
         first = [MASK, array("float32", (BATCH, 5)), array("bool", (BATCH, 5, 5))]
     elif _SEQUENCES.search(name):
-        first = [SENTENCES, SPEECH, WORDS, COLUMNS, STEPS]
+        first = [SENTENCES, SPEECH, WORDS, CHARACTERS, COLUMNS, STEPS]
     else:
         first = []
     return first + [value for value in _ANY if value not in first] + [None]
@@ -113,9 +113,16 @@ def sorts(names, first="images"):
 
 
 LINK = "L.Linear(8, 8)"
+# What is said of floats where places in an array are meant: Chainer goes through a Variable value by value.
+_INTEGERS = re.compile(
+    r"of integer|applied more than|integer is required|only integers|cannot be interpreted as an integer"
+)
 # What is said of something that should be a table of sizes by name.
 _TABLE = re.compile(
     r"has no attribute '(keys|items|values|get)'|attribute name must be string|list indices must be int"
+)
+_MAPPING = re.compile(
+    r"is not subscriptable|indices must be integers|must be a mapping|does not support item assignment"
 )
 MATRIX = "numpy.tri(8, dtype=numpy.float32)"
 _OF_ARRAYS = frozenset("shape ndim dtype astype size reshape T transpose sum tocoo tocsr copy flatten max min".split())
@@ -125,6 +132,8 @@ _ARGUMENTS = (
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
     (r"^gpu(_?id)?$", ["-1"]),
     (r"vocab|n_words|n_tokens", ["20"]),
+    (r"loss_?f(un|n|unc|unction)?$|^criterion$", ["F.mean_squared_error", "F.softmax_cross_entropy", "None"]),
+    (r"^acc(uracy)?_?f(un|n|unc|unction)$", ["None", "F.mean_squared_error"]),
     (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
     (r"class|label|n_pos$|n_joints|n_out(put)?s?$", ["10"]),
     (r"layers?$|n_loop|n_blocks?$|n_head|repeat|depth|^h$|heads?$", ["2", "1", "[2, 2, 2]"]),
@@ -142,6 +151,11 @@ _ARGUMENTS = (
     (r"name|mode|type$|path|file", ["''", "'sum'"]),
 )
 _OTHERS = ["8", "[8, 8]", "0.5", "True", "None", "3", "2", "16", "1", "F.relu", "'relu'"]
+
+
+def is_settings(name):
+    """Whether an argument of this name holds settings, whatever links have attributes of the same names."""
+    return arguments_for(name)[0] == "types.SimpleNamespace()"
 
 
 def arguments_for(name, known=()):
@@ -162,43 +176,40 @@ def repairs(inputs, arguments, error, options=None):
     options = options or {}
     yield from search_areas.repaired(inputs, arguments, text, error)
     yield from search_shapes.repaired(inputs, arguments, text, error)
+    yield from search_lists.repaired(inputs, arguments, text, error)
     for a, b in search_shapes.wanted(error):
-        yield from _numbers(inputs, arguments, a, b)
+        yield from numbers(inputs, arguments, a, b)
     yield from _lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
         a, b = int(divisor.group(1)), int(divisor.group(2))
-        yield from _numbers(inputs, arguments, a, b * (a // b + 1) if b else 0)
+        yield from numbers(inputs, arguments, a, b * (a // b + 1) if b else 0)
     expect, actual = str(getattr(error, "expect", "")), str(getattr(error, "actual", ""))
-    numbers = re.match(r"(\d+) != (\d+)$", actual)
-    if numbers and ".ndim" in expect:
-        yield from _ranks(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
-    elif numbers:
-        if abs(int(numbers.group(1)) - int(numbers.group(2))) == 1 and re.search(r"shape\[[234]\]", expect):
+    unlike = re.match(r"(\d+) != (\d+)$", actual)
+    if unlike and ".ndim" in expect:
+        yield from ranks(inputs, arguments, int(unlike.group(1)), int(unlike.group(2)))
+    elif unlike:
+        a, b = int(unlike.group(1)), int(unlike.group(2))
+        if abs(a - b) == 1 and re.search(r"shape\[[234]\]", expect):
             yield from search_areas.uneven(inputs, arguments)
-        yield from search_areas.by_area(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
-        yield from _numbers(inputs, arguments, int(numbers.group(1)), int(numbers.group(2)))
-    elif "dtype" in expect:
-        yield from _dtypes(inputs, arguments)
+        yield from search_areas.by_area(inputs, arguments, a, b)
+        yield from numbers(inputs, arguments, a, b)
+    elif "dtype" in expect or _INTEGERS.search(text):
+        yield from dtypes(inputs, arguments)
     unpack = re.search(r"values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?", text)
     if unpack:
         for name, spec in inputs.items():
             if is_array(spec) and len(spec["shape"]) != int(unpack.group(1)):
-                yield from _ranked(inputs, arguments, name, int(unpack.group(1)))
-    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"\((\d+(?:, ?\d+)*,?)\)", text)]
-    for one, other in zip(shapes, shapes[1:]):
-        for a, b in zip(one[::-1], other[::-1]):
-            if a != b:
-                yield from _numbers(inputs, arguments, a, b)
-                yield from _numbers(inputs, arguments, b, a)
+                yield from ranked(inputs, arguments, name, int(unpack.group(1)))
+    yield from _shapes(inputs, arguments, text)
     # a program's own error that names two numbers
     is_own = isinstance(error, (ValueError, AssertionError)) and len(set(re.findall(r"\b\d+\b", text))) == 2
     if is_own or "must have same" in text or "mismatch" in text.lower() or "!=" in text:
         found = [int(n) for n in re.findall(r"\b\d+\b", text)][:6]
         for a, b in zip(found, found[1:]):
             if a != b:
-                yield from _numbers(inputs, arguments, a, b)
-                yield from _numbers(inputs, arguments, b, a)
+                yield from numbers(inputs, arguments, a, b)
+                yield from numbers(inputs, arguments, b, a)
     if "index" in text or "out of" in text or isinstance(error, (IndexError, KeyError)):
         yield from _below(inputs, arguments)
     yield from _attributes(inputs, arguments, text, options)
@@ -207,6 +218,19 @@ def repairs(inputs, arguments, error, options=None):
         for name, spec in inputs.items():
             if search_arrays.has_floats(spec) and not search_arrays.is_plain(spec):
                 yield dict(inputs, **{name: search_arrays.plain(spec)}), arguments
+
+
+def _shapes(inputs, arguments, text):
+    """The numbers in which two shapes differ that an error names."""
+    shapes = [[int(n) for n in re.findall(r"\d+", shape)] for shape in re.findall(r"\((\d+(?:, ?\d+)*,?)\)", text)]
+    for one, other in zip(shapes, shapes[1:]):
+        if len(one) != len(other) and "broadcast" in text:
+            yield from ranks(inputs, arguments, len(one), len(other))
+            yield from ranks(inputs, arguments, len(other), len(one))
+        for a, b in zip(one[::-1], other[::-1]):
+            if a != b:
+                yield from numbers(inputs, arguments, a, b)
+                yield from numbers(inputs, arguments, b, a)
 
 
 def _lacking(inputs, arguments, text, options):
@@ -223,13 +247,17 @@ def _others(inputs, arguments, text, options):
     """Links, functions and options where a number does not do."""
     if "non-link object" in text or "is not callable" in text:
         for name, value in arguments.items():
-            if value.isdigit() or value == "''":
+            if value.isdigit() or value.startswith("'") or value == LINK:
                 yield inputs, dict(arguments, **{name: LINK})
                 yield inputs, dict(arguments, **{name: "F.relu"})
-    if "is not subscriptable" in text or "indices must be integers" in text:
+    if _MAPPING.search(text):
         for name, value in arguments.items():
-            if value.isdigit():
+            if value.isdigit() or value == "types.SimpleNamespace()":
                 yield inputs, dict(arguments, **{name: "{}"})
+    joined = re.search(r"can only concatenate (list|tuple)", text)
+    for name, value in arguments.items() if joined else ():
+        if value.isdigit() or value == "types.SimpleNamespace()":
+            yield inputs, dict(arguments, **{name: "[]" if joined.group(1) == "list" else "()"})
     if _TABLE.search(text):
         for name, value in arguments.items():
             if value.isdigit() or value.startswith(("[", "(", "types.")):
@@ -268,29 +296,6 @@ def is_array(spec):
     return isinstance(spec, dict)
 
 
-def is_too_large(spec):
-    """Whether an input has an array that no attempt is worth."""
-    if isinstance(spec, list):
-        return any(is_too_large(item) for item in spec)
-    size = 1
-    for n in spec["shape"] if is_array(spec) else ():
-        size *= n
-    return size > _MOST_VALUES
-
-
-def is_likely(inputs, first):
-    """Whether inputs are integers where the layers of the model take words, and have none but labels otherwise."""
-    takes_words = first in ("words", "sequences")
-    kinds = {kind for spec in list(inputs.values())[:1] for kind in _kinds(spec)}
-    return not kinds or ("i" in kinds) == takes_words
-
-
-def _kinds(spec):
-    if isinstance(spec, list):
-        return {kind for item in spec for kind in _kinds(item)}
-    return {spec["dtype"][0]} if is_array(spec) else set()
-
-
 def _replaced(spec, a, b):
     """An input with every axis of ``a`` as ``b``, the first one apart."""
     if isinstance(spec, list):
@@ -313,7 +318,7 @@ def _replaced_one(spec, a, b):
                     yield dict(spec, shape=other)
 
 
-def _numbers(inputs, arguments, a, b):
+def numbers(inputs, arguments, a, b):
     """A number that does not fit, put right in one of the inputs, in all, or in one of the arguments."""
     if not 0 < b <= _LARGEST or a == b:
         return
@@ -332,25 +337,28 @@ def _numbers(inputs, arguments, a, b):
     yield from search_shapes.flattened(inputs, arguments, a, b)
     # What reaches the layer is larger or smaller than the input by a factor, or by what is joined to it.
     for name, spec in inputs.items():
-        if is_array(spec) and len(spec["shape"]) == 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
-            width = spec["shape"][1]
-            for new in (width * b // a if a and width * b % a == 0 else 0, width + b - a):
+        if is_array(spec) and len(spec["shape"]) >= 2 and spec["dtype"][0] == "f" and spec["shape"][1] != a:
+            width, rest = spec["shape"][1], spec["shape"][2:]
+            factor = width * b // a if a and width * b % a == 0 and not (rest and a % width) else 0
+            for new in [factor] if rest else [factor, width + b - a]:
                 if 0 < new <= _LARGEST:
-                    yield dict(inputs, **{name: dict(spec, shape=[spec["shape"][0], new])}), arguments
+                    yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [new] + rest)}), arguments
 
 
-def _ranks(inputs, arguments, a, b):
+def ranks(inputs, arguments, a, b):
+    """Inputs of another number of axes."""
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) == a:
             for shape in search_shapes.of_rank(spec["shape"], b):
                 yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
-            yield from _ranked(inputs, arguments, name, b)
+            yield from ranked(inputs, arguments, name, b)
     for name, spec in inputs.items():
         if is_array(spec) and len(spec["shape"]) != a:
-            yield from _ranked(inputs, arguments, name, len(spec["shape"]) + b - a)
+            yield from ranked(inputs, arguments, name, len(spec["shape"]) + b - a)
 
 
-def _ranked(inputs, arguments, name, rank):
+def ranked(inputs, arguments, name, rank):
+    """One input of so many axes."""
     if rank in _BY_RANK:
         spec = inputs[name]
         if spec["dtype"][0] == "f":
@@ -360,7 +368,8 @@ def _ranked(inputs, arguments, name, rank):
             yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
 
 
-def _dtypes(inputs, arguments):
+def dtypes(inputs, arguments):
+    """One of the inputs as another kind of numbers."""
     for name, spec in inputs.items():
         for other in _recast(spec):
             yield dict(inputs, **{name: other}), arguments
@@ -368,14 +377,21 @@ def _dtypes(inputs, arguments):
 
 def _recast(spec):
     if isinstance(spec, list):
-        if all(is_array(item) for item in spec):
-            for dtype in ("int32", "float32"):
-                if spec[0]["dtype"] != dtype:
-                    yield [dict(item, dtype=dtype, below=2) for item in spec]
+        for dtype in ("int32", "float32"):
+            other = _all_of(spec, dtype)
+            if other != spec:
+                yield other
     elif is_array(spec):
         for dtype in ("float32", "int32", "bool"):
             if spec["dtype"] != dtype:
                 yield dict(spec, dtype=dtype, below=2)
+
+
+def _all_of(spec, dtype):
+    """Lists, of lists too, with all their arrays of one kind of numbers."""
+    if isinstance(spec, list):
+        return [_all_of(item, dtype) for item in spec]
+    return dict(spec, dtype=dtype, below=2) if is_array(spec) and spec["dtype"] != dtype else spec
 
 
 def _below(inputs, arguments):

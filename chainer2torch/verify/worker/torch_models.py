@@ -47,10 +47,11 @@ def work(job: dict[str, Any], folder: str) -> None:
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
             # The project's own helpers keep its train mode: they must be there before the mode is set.
-            with contextlib.suppress(ImportError):
-                helpers = importlib.import_module("chainer_compat")
-                _no_downloads(helpers)
-                _not_volatile(helpers)
+            for name in _helpers(case["module"]):
+                with contextlib.suppress(ImportError):
+                    helpers = importlib.import_module(name)
+                    _no_downloads(helpers)
+                    _not_volatile(helpers)
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
             source = model_text.with_tensors(case["source"])
@@ -65,6 +66,13 @@ def work(job: dict[str, Any], folder: str) -> None:
                 results.close()
                 sys.exit(wire.BROKEN_DEVICE)
     results.close()
+
+
+def _helpers(module: str) -> list[str]:
+    """Where a module's helpers may be: beside where imports start, or in one of its packages."""
+    parts = module.split(".")
+    packages = [".".join(parts[:number]) for number in range(1, len(parts))]
+    return ["chainer_compat", *(f"{package}.chainer_compat" for package in packages)]
 
 
 def _no_downloads(helpers: Any) -> None:
