@@ -333,7 +333,7 @@ def test_options_of_updaters_and_evaluators_stay_where_a_program_gives_them(prog
     compile(text, "chainer_compat.py", "exec")
     for name in ("loss_func", "auto_new_epoch", "eval_hook", "eval_func"):
         assert f"{name}=" in text or name not in expected.split()
-    header = "(self, iterator, target, converter=collate, device=None):"
+    header = "(self, iterator, target, converter=None, device=None):"
     assert (header in text) == ("eval_func" not in expected)
     made = text.count("super().__init__(iterator, optimizer, converter, device)")  # without loaders Updater has none
     assert made == ("loss_func" in expected)
