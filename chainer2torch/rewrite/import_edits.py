@@ -280,9 +280,9 @@ def _insert_behind(module: cst.Module, statements: Sequence[str], behind: str) -
     ]
     place = places[-1] + 1 if places else after_imports(body)
     lines = [_parse(text, module.default_newline) for text in statements]
-    # what stands in for a left import is a helper's: such a guard can only come behind the helpers
+    # what stands in for a left import is a helper's: such a guard, also one inside of another `try`, comes behind them
     bound = {text.split()[-1].split(".")[0] for text in statements}
-    early = [node for node in body[:place] if _is_guard(node) and names_any(node, bound)]
+    early = [node for node in body[:place] if isinstance(node, cst.Try) and names_any(node, bound)]
     before = [node for node in body[:place] if not any(node is guard for guard in early)]
     return module.with_changes(body=[*before, *lines, *early, *body[place:]])
 

@@ -204,6 +204,16 @@ def test_what_stands_in_for_a_left_import_comes_behind_the_helpers() -> None:
     assert code.index("sys.path.append") < code.index("import chainer_compat")
 
 
+def test_a_guard_inside_of_another_try_comes_behind_the_helpers_too() -> None:
+    """Two places where versions of Chainer had a name, which a program tries one after the other."""
+    tried = "try:\n    from chainer.functions.old import _lstm\nexcept ImportError:\n    # newer\n"
+    tried += "    from chainer.functions.rnn.n_step_lstm import _lstm\n"
+    test = USES.replace("\n\n", f"\n{tried}import lib\n\nKNOWN = [_lstm]\n\n", 1)
+    sources = {**LIBRARY, "tests/test_net.py": test}
+    code = migrate_sources(sources)["tests/test_net.py"].code
+    assert 0 < code.index("import chainer_compat") < code.index("compat.not_migrated(")
+
+
 # A repository whose scripts start at the top and name folders from there; one of them is run in a folder below.
 FROM_THE_TOP = {
     "train.py": "import sys\nsys.path.insert(0, 'models')\n" + USES.replace("\n\n", "\nimport net\nimport head\n\n", 1),
