@@ -15,13 +15,23 @@ NAME = "chainer.links.NStep."
 
 @pytest.mark.parametrize(
     "used",
-    ["rnn[0]", "[l for l in rnn]", "list(rnn)", "list(enumerate(rnn))", "len(rnn)", "[*rnn]", "dict(zip('ab', rnn))"],
+    [
+        "rnn[0]",
+        "rnn.ws",
+        "rnn.b1",
+        "[l for l in rnn]",
+        "list(rnn)",
+        "list(enumerate(rnn))",
+        "len(rnn)",
+        "[*rnn]",
+        "dict(zip('ab', rnn))",
+    ],
 )
 def test_a_walk_over_its_layers(used: str) -> None:
     sites = [site for site in migrated(PROGRAM.format(used=used)).sites if site.symbol.startswith(NAME)]
     assert [site.state for site in sites] == ["manual"]
 
 
-@pytest.mark.parametrize("used", ["list(others)", "len(others)", "[l for l in others]", "others[0]"])
+@pytest.mark.parametrize("used", ["others.ws", "list(others)", "len(others)", "[l for l in others]", "others[0]"])
 def test_what_holds_such_a_link_is_gone_through(used: str) -> None:
     assert not [site for site in migrated(PROGRAM.format(used=used)).sites if site.symbol.startswith(NAME)]

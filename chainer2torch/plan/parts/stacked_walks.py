@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
@@ -12,6 +13,7 @@ from chainer2torch.plan.context import Context
 STACKED = "an NStep layer has torch's stacked parameters (`weight_ih_l0`), not a child link for each layer"
 _NAMES = ("enumerate", "iter", "len", "list", "map", "next", "reversed", "sorted", "tuple", "zip")
 _WALKING = frozenset(f"builtins.{name}" for name in _NAMES)
+_OF_LAYERS = re.compile(r"[wb](\d+|s)")  # `rnn.ws`, `rnn.w0`: the weights of all layers, or of one
 _CODE = "C2T200"
 
 
@@ -21,6 +23,10 @@ def mark(context: Context, decisions: Decisions) -> None:
         for value in _walked(context):
             if any(is_stacked(kind) for kind in options(context.analysis.kind(value))):
                 decisions.mark(value, None, "chainer.links.NStep.__iter__", "manual", STACKED, _CODE)
+
+    for node in context.source.of(ast.Attribute) if "NStep" in context.source.text else ():
+        if _OF_LAYERS.fullmatch(node.attr) and any(map(is_stacked, options(context.analysis.kind(node.value)))):
+            decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", STACKED, _CODE)
 
 
 def is_stacked(kind: Kind) -> bool:
