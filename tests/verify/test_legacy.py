@@ -37,6 +37,8 @@ SHARED |= {
     "search_room",
     "search_values",
     "search_areas",
+    "search_conditions",
+    "search_lists",
     "search_arrays",
     "search_methods",
     "search_parts",

@@ -36,7 +36,7 @@ class Trained(chainer.Chain):
     def __init__(self, n_units, pretrained_model='auto'):
         super(Trained, self).__init__()
         if pretrained_model:
-            nowhere.download(pretrained_model)
+            nowhere.fetch(pretrained_model)
         with self.init_scope():
             self.fc = L.Linear(n_units, 3)
 

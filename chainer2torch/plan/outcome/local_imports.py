@@ -60,7 +60,10 @@ def moved_imports(
 
 
 def stands_at_its_use(context: Context, ledger: Ledger, line: ast.stmt) -> bool:
-    """Whether the statement behind an import needs it: what cannot be imported would stop that one, too."""
+    """Whether a statement behind an import needs it in any case: what cannot be imported would stop that one, too.
+
+    It is the next one, or one of those that a call of the constructor became: ``super().__init__(l3=chainer.X(n))``.
+    """
     if not isinstance(line, (ast.Import, ast.ImportFrom)):
         return False
     if context.choices.style != "native" or not _in_function(context, line):
@@ -68,13 +71,21 @@ def stands_at_its_use(context: Context, ledger: Ledger, line: ast.stmt) -> bool:
     block = context.source.block(line)
     behind = [s for s in block[block.index(line) + 1 :] if not isinstance(s, (ast.Import, ast.ImportFrom))]
     names = {bound_name(alias) for alias in line.names}
-    return bool(behind) and any(
+    first = next((i for i, statement in enumerate(behind) if _may_leave(statement)), len(behind))
+    return any(
         isinstance(node, ast.Name)
         and node.id in names
         and node not in ledger.consumed
-        and _statement_of(context, node) is behind[0]
-        for node in ast.walk(behind[0])
+        and _statement_of(context, node) is statement
+        for statement in behind[: first + 1]
+        for node in ast.walk(statement)
     )
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether what stands behind a statement may not be reached."""
+    leaving = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+    return any(isinstance(node, leaving) for node in ast.walk(statement))
 
 
 def _places(context: Context, ledger: Ledger, name: str) -> list[ast.stmt]:

@@ -12,8 +12,7 @@ from chainer2torch.analysis.kinds import Const, Inst, Kind, Ref, Tensor, Unknown
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.receivers import DISTINCTIVE
-from chainer2torch.plan.passes.link_members import BY_OTHER_NAMES
-from chainer2torch.plan.questions.asked_names import is_name_of_chainer, is_of_older
+from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, is_name_of_chainer, is_of_older
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.rules.row import Row
 

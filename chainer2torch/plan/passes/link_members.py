@@ -19,17 +19,14 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
+from chainer2torch.plan.questions.asked_names import OF_LINKS, RENAMED, STATISTICS
 from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
 # count when an array is taken from them (`x.b.data`).
-_STATISTICS = frozenset({"avg_mean", "avg_var"})
-_DISTINCTIVE = _STATISTICS | {"W"}
-_OF_LINKS = _DISTINCTIVE | {"b", "gamma", "beta"}
-_RENAMED = frozenset({"N", "decay", "dilate", "ignore_label", "in_size", "ksize", "out_size", "pad"})
-BY_OTHER_NAMES = _OF_LINKS | _RENAMED  # `hasattr(link, 'W')`: such names are decided here
+_DISTINCTIVE = STATISTICS | {"W"}
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {
     "builtins.hasattr": "compat.has_link_attribute(obj, name)",
@@ -165,7 +162,7 @@ def _is_asked_for(parent: ast.AST | None) -> bool:
 def _is_asked_as_link(node: ast.Attribute, parent: ast.AST | None) -> bool:
     """``gru.W.b``, which an earlier run may have written anew: what has a ``b`` is a link that is called W."""
     if isinstance(parent, ast.Attribute):
-        return parent.attr in _OF_LINKS or parent.attr in _OWN_NAMES
+        return parent.attr in OF_LINKS or parent.attr in _OWN_NAMES
     return (
         isinstance(parent, ast.Call)
         and parent.args[:1] == [node]
@@ -197,7 +194,7 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
     if kind == UNKNOWN or isinstance(kind, Method) and context.analysis.is_link(kind.receiver):
         if not decided and (
             node.attr in _DISTINCTIVE
-            or node.attr in _OF_LINKS
+            or node.attr in OF_LINKS
             and (
                 isinstance(parent, ast.Attribute)
                 and parent.attr in _OF_PARAMETERS
@@ -209,7 +206,7 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
         ):
             _by_name(context, decisions, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
         return
-    if node.attr in _OF_LINKS and all(
+    if node.attr in OF_LINKS and all(
         isinstance(k, Inst)
         and isinstance(k.cls, str)
         and context.analysis.is_link(k)
@@ -294,7 +291,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
         )
         row = context.rules.rows[f"chainer.Variable.{statement.attr}"]  # a link's `W` is a parameter
         decisions.mark(statement, row, row.name, row.state, replaces=((Part.SITE, statement),))
-    elif isinstance(node.ctx, ast.Load) or plain and node.attr in _STATISTICS:
+    elif isinstance(node.ctx, ast.Load) or plain and node.attr in STATISTICS:
         decisions.replace(node, looked_up, {"obj": receiver})
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         with decisions.provided(taken=((Part.EDIT, statement),)):
@@ -351,7 +348,7 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
         return
     operands = dict(zip(("obj", "name", "value"), map(context.operand, call.args)))
     decisions.replace(call, template, operands)
-    decisions.mark(call, None, f"?.{name if name in _OF_LINKS else 'W'}", "exact", _BY_NAME, "C2T390")
+    decisions.mark(call, None, f"?.{name if name in OF_LINKS else 'W'}", "exact", _BY_NAME, "C2T390")
 
 
 def _asked_name(context: Context, call: ast.Call) -> str | None:
@@ -364,7 +361,7 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
     for option in options(named):
         name = str(option.value) if isinstance(option, Const) else ""
         layer = any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
-        if name in _OF_LINKS and (owners == (UNKNOWN,) or layer) or name in _RENAMED and layer:
+        if name in OF_LINKS and (owners == (UNKNOWN,) or layer) or name in RENAMED and layer:
             return name
     return None
 
@@ -372,5 +369,5 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
 def _is_layer(context: Context, kind: Inst, name: str) -> bool:
     """Whether a link may have a parameter of Chainer's of that name: none of its own classes makes one."""
     return context.analysis.derives(kind.cls, "chainer.Link") and not any(
-        isinstance(c, ClassInfo) and name in c.attrs.keys() - _STATISTICS for c in context.analysis.mro(kind.cls)
+        isinstance(c, ClassInfo) and name in c.attrs.keys() - STATISTICS for c in context.analysis.mro(kind.cls)
     )

@@ -1,4 +1,6 @@
-"""Which names a module of Chainer's has: a test for one of them is a test for a version."""
+"""Names that are asked for by text: those of a module of Chainer's, which tell a version, and those of links that have
+another name in torch.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,11 @@ import ast
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.row import Row
+
+STATISTICS = frozenset({"avg_mean", "avg_var"})
+OF_LINKS = STATISTICS | {"W", "b", "gamma", "beta"}
+RENAMED = frozenset({"N", "decay", "dilate", "ignore_label", "in_size", "ksize", "out_size", "pad"})
+BY_OTHER_NAMES = OF_LINKS | RENAMED
 
 
 def is_name_of_chainer(context: Context, call: ast.Call) -> bool:
