@@ -82,7 +82,7 @@ def stands_at_its_use(context: Context, ledger: Ledger, line: ast.stmt) -> bool:
     )
 
 
-def _may_leave(statement: ast.stmt) -> bool:
+def _may_leave(statement: ast.AST) -> bool:
     """Whether what stands behind a statement may not be reached."""
     leaving = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
     return any(isinstance(node, leaving) for node in ast.walk(statement))
