@@ -54,3 +54,31 @@ def test_the_answer_is_that_of_chainer(asked: str) -> None:
 def test_what_is_not_known_is_for_a_person(asked: str, marked: bool) -> None:
     sites = migrated(OWN.replace("values = [", "values = eval('[]') or [").format(asked=asked)).sites
     assert any(site.code == "C2T390" and site.state == "review" for site in sites) is marked
+
+
+GIVEN = """
+class Net(chainer.Chain):
+    def forward(self, x):
+        {asked}
+        return F.relu(x), found
+
+
+def run(xs):
+    return [Net()(x)[1] for x in (xs[0], chainer.Variable(xs[0]))]
+"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "found = hasattr(x, 'unchain_backward')",
+        "found = getattr(x, 'array', None) is None",
+        "found = hasattr(x * 2, 'xp')",
+    ],
+)
+def test_what_a_model_is_handed_may_be_an_array_in_chainer(asked: str) -> None:
+    """It has none of these then: a silent True would be wrong."""
+    program = GIVEN.format(asked=asked)
+    theirs, _, _ = run(program)
+    assert theirs in ([False, True], [True, False])
+    assert [site.state for site in migrated(program).sites if site.code == "C2T390"] == ["review"]

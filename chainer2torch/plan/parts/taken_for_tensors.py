@@ -35,7 +35,8 @@ def _kinds(context: Context, function: Func, place: int | str) -> Iterator[Kind]
     """What a parameter is in the body of its function, where it is read first."""
     name = place if isinstance(place, str) else _name(function.info, place, function.receiver is not None)
     reads = [node for node in function.info.uses.get(name, ()) if isinstance(getattr(node, "ctx", None), ast.Load)]
-    yield from options(context.analysis.kind(reads[0])) if reads else [function]
+    first = min(reads, key=lambda node: (node.lineno, node.col_offset), default=None)
+    yield from options(context.analysis.kind(first)) if first is not None else [function]
 
 
 def _name(info: FuncInfo, place: int, bound: bool) -> str:

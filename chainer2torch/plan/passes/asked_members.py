@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.kinds import Const, Inst, Kind, Ref, Tensor, Unknown, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.receivers import DISTINCTIVE
 from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, is_name_of_chainer, is_of_older
 from chainer2torch.plan.questions.rows import row_of_kind
@@ -18,6 +19,8 @@ from chainer2torch.rules.row import Row
 
 _ASKING = {"builtins.hasattr": (2,), "builtins.getattr": (2, 3), "builtins.setattr": (3,), "builtins.delattr": (2,)}
 _OF_LAYERS = "chainer.links."  # an attribute of theirs may be missing, such as the bias of a layer without one
+_MAKING = ("chainer.functions.", "chainer.Variable", "chainer.Parameter")
+_OF_ARRAYS = "a Variable has it and an array has not in Chainer, and both are tensors by now; ask for what is meant"
 _CODE = "C2T390"
 _LACKS = "what takes its place has no member of this name; write `x.{name}` instead, and migrate again"
 _MAY_LACK = "an object of Chainer's had it and lacks it by now: the answer may be another one; write `x.{name}` instead"
@@ -55,6 +58,11 @@ def _decide(context: Context, decisions: Decisions, call: ast.Call, function: st
             decisions.mark(call.func, None, f"?.{name}", "review", _MAY_LACK.format(name=name), _CODE)
         return asked
     certain = all(row is not None for row in rows) and isinstance(call.args[1], ast.Constant)
+    absent_at_times = function == "builtins.hasattr" or len(call.args) == 3
+    if absent_at_times and any(isinstance(kind, Tensor) for kind in kinds) and not _is_variable(context, call.args[0]):
+        owner = next(row.name for row in rows if row is not None)
+        decisions.mark(call.func, None, owner, "review", _OF_ARRAYS, _CODE)
+        return True
     first = rows[0]
     if certain and first is not None and function == "builtins.hasattr":
         decisions.replace(call, "True", {})
@@ -66,6 +74,21 @@ def _decide(context: Context, decisions: Decisions, call: ast.Call, function: st
         owner = next(row.name for row in rows if row is not None)
         decisions.mark(call.func, None, owner, "review", _LACKS.format(name=name), _CODE)
     return True
+
+
+def _is_variable(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a Variable for sure: what a function is handed may have been an array in Chainer."""
+    if isinstance(node, ast.BinOp):
+        return _is_variable(context, node.left) or _is_variable(context, node.right)
+    if isinstance(node, ast.Name):
+        values = reaching(context, node)
+        return bool(values) and all(not isinstance(v, ast.Name) and _is_variable(context, v) for v in values)
+    if not isinstance(node, ast.Call):
+        return False
+    return all(
+        isinstance(callee, Ref) and callee.name.startswith(_MAKING) or context.analysis.is_link(callee)
+        for callee in options(context.analysis.kind(node.func))
+    )
 
 
 def _row(context: Context, kind: Kind, name: str) -> Row | None:
