@@ -72,6 +72,7 @@ def run(xs):
     "asked",
     [
         "found = hasattr(x, 'unchain_backward')",
+        "if len(x) > 5: x = F.relu(x)\n        found = hasattr(x, 'xp')",
         "found = getattr(x, 'array', None) is None",
         "found = hasattr(x * 2, 'xp')",
     ],

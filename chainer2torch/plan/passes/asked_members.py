@@ -81,13 +81,24 @@ def _is_variable(context: Context, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_variable(context, node.left) or _is_variable(context, node.right)
     if isinstance(node, ast.Name):
-        values = reaching(context, node)
+        values = reaching(context, node) if _is_assigned_only(context, node) else []
         return bool(values) and all(not isinstance(v, ast.Name) and _is_variable(context, v) for v in values)
     if not isinstance(node, ast.Call):
         return False
     return all(
         isinstance(callee, Ref) and callee.name.startswith(_MAKING) or context.analysis.is_link(callee)
         for callee in options(context.analysis.kind(node.func))
+    )
+
+
+def _is_assigned_only(context: Context, name: ast.Name) -> bool:
+    """Whether a name has its values from assignments alone: it is no parameter, and no target of a loop."""
+    scope = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda) or context.source.tree
+    return all(
+        not (isinstance(node, ast.arg) and node.arg == name.id)
+        and not (isinstance(node, ast.Name) and node.id == name.id and not isinstance(node.ctx, ast.Load))
+        or isinstance(context.source.parents.get(node), ast.Assign)
+        for node in ast.walk(scope)
     )
 
 
