@@ -114,12 +114,24 @@ class ConcatenatedDataset(ConcatDataset[Any]):
         return super().__getitem__(index)  # type: ignore[no-untyped-call]
 
 
+class Part(Subset[Any]):
+    """A Subset whose slices are lists of examples. Source: chainer.datasets.SubDataset."""
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            index = range(len(self))[index]
+        return self.__getitems__(index) if hasattr(index, "__iter__") else super().__getitem__(index)
+
+    def __getitems__(self, indices: Any) -> list[Any]:
+        return [self.dataset[self.indices[i]] for i in indices]
+
+
 def split_dataset(dataset: Any, at: int, order: Any = None) -> tuple[Subset[Any], Subset[Any]]:
     """The first ``at`` examples and the others, in ``order`` if it is given. Source: chainer.datasets.split_dataset."""
     if not 0 <= at <= len(dataset):
         raise ValueError(f"cannot split {len(dataset)} examples at {at}")
     order = range(len(dataset)) if order is None else order
-    return Subset(dataset, order[:at]), Subset(dataset, order[at:])
+    return Part(dataset, order[:at]), Part(dataset, order[at:])
 
 
 def split_dataset_random(dataset: Any, first_size: int, seed: int | None = None) -> tuple[Subset[Any], Subset[Any]]:
@@ -133,7 +145,7 @@ def split_dataset_random(dataset: Any, first_size: int, seed: int | None = None)
 def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[Subset[Any]]:
     """``n`` parts of one size; the examples left over are in none. Source: chainer.datasets.split_dataset_n."""
     order, size = range(len(dataset)) if order is None else order, len(dataset) // n
-    return [Subset(dataset, order[size * i : size * (i + 1)]) for i in range(n)]
+    return [Part(dataset, order[size * i : size * (i + 1)]) for i in range(n)]
 
 
 def split_dataset_n_random(dataset: Any, n: int, seed: int | None = None) -> list[Subset[Any]]:

@@ -75,6 +75,21 @@ def test_subsets_go_into_a_loader():
     assert torch.equal(t, x * 10) and len(rest) == N - 16
 
 
+@pytest.mark.parametrize("index", [slice(1, 3), slice(None, None, -2), slice(30, None), [0, 2], np.array([1, -1])])
+def test_slices_of_parts_are_lists_of_examples(index):
+    """Subset alone asks its dataset for all of them at once: a list cannot answer, and a table gives its columns."""
+    rows = [(i, str(i)) for i in range(N)]
+    pairs = [
+        (rows, rows),
+        (datasets.TupleDataset(VALUES, rows), data.TupleDataset(VALUES, rows)),
+        (datasets.ConcatenatedDataset(rows, rows), data.ConcatenatedDataset(rows, rows)),
+    ]
+    for theirs, ours in pairs:
+        for one, other in zip(datasets.split_dataset_random(theirs, 8, 0), data.split_dataset_random(ours, 8, 0)):
+            assert other[index] == one[index]
+            assert other[-1] == one[-1]
+
+
 @pytest.mark.parametrize("batch_size", [4, 20])
 def test_counters_are_chainers_where_the_batch_divides_the_dataset(batch_size):
     examples = np.arange(20)

@@ -1,10 +1,11 @@
 """A mutation run over the helpers' own tests: one change in a helper, and whether the tests that name it notice.
 
-    python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [TEST FILE OR FOLDER...]
+    python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [--calls RECORD] [TESTS...]
 
 The tests (default: tests/compat and tests/native) are collected once. Each mutant gets a process of its own, forked
 from there, in which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests
-run that say its name, or the name of a helper that uses it, until one fails. What these tests leave is run by the
+run that say its name, or the name of a helper that uses it, until one fails. With a record of what each test calls
+(``tests.support.helper_calls``) those come first that call the function. What these tests leave is run by the
 examples of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
 (docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
 """
@@ -39,6 +40,7 @@ from chainer2torch.verify.rules.helper_mutants import HelperMutant
 from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, SURVIVED, Verdict
 from chainer2torch.verify.rules.mutation_report import MutationReport, reasons
+from tests.support import helper_calls
 
 ROOT = Path(__file__).resolve().parents[2]
 SURVIVORS = ROOT / "tests/verify/survivors.toml"
@@ -89,6 +91,22 @@ def words(item: pytest.Item) -> frozenset[str]:
     """The words that a test says: in its own text, in what it uses of its file, and in its parameters."""
     top = item.nodeid.partition("::")[2].partition("::")[0].partition("[")[0]
     return _words_of_file(item.path).get(top, frozenset()) | frozenset(_WORD.findall(item.nodeid))
+
+
+_Record = dict[str, tuple[float, frozenset[str]]]
+
+
+def calling(
+    mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]], record: _Record
+) -> list[pytest.Item]:
+    """The tests that call the function of a mutant, by a record: those first that say its name, and cheap ones."""
+    place, anywhere = f"{mutant.package}.{mutant.room}:{mutant.name}", f":{mutant.name}"
+    ranks = []
+    for item, texts in said:
+        seconds, names = record.get(item.nodeid, (0.0, frozenset()))
+        if place in names or anywhere in names:
+            ranks.append((place not in names, mutant.helper not in texts, seconds, item))
+    return [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
 
 
 def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]]) -> list[pytest.Item]:
@@ -148,8 +166,8 @@ def _wrong_everywhere(mutant: HelperMutant) -> Iterator[None]:
 class Run:
     """A plugin of pytest: it runs mutants where pytest would run the tests that it has collected."""
 
-    def __init__(self, mutants: Sequence[HelperMutant], out: list[Verdict]) -> None:
-        self.mutants, self.out = mutants, out
+    def __init__(self, mutants: Sequence[HelperMutant], out: list[Verdict], record: _Record) -> None:
+        self.mutants, self.out, self.record = mutants, out, record
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         said = [(item, words(item)) for item in session.items]
@@ -172,7 +190,8 @@ class Run:
     def _work(
         self, session: pytest.Session, said: Sequence[tuple[pytest.Item, frozenset[str]]], mutant: HelperMutant
     ) -> tuple[str, str]:
-        items = chosen(mutant, said)
+        first = calling(mutant, said, self.record)
+        items = first + [item for item in chosen(mutant, said) if item not in first]
         if not items:
             return NOT_RUN, "no test names it"
         with open(os.devnull, "w") as nowhere:
@@ -196,8 +215,8 @@ class Run:
         return SURVIVED, f"{tried} of {len(items)} tests"
 
 
-def run(mutants: Sequence[HelperMutant], tests: Sequence[Path]) -> list[Verdict]:
-    """The verdicts of some mutants, by the tests in some files or folders."""
+def run(mutants: Sequence[HelperMutant], tests: Sequence[Path], record: _Record | None = None) -> list[Verdict]:
+    """The verdicts of some mutants, by the tests in some files or folders; ``record`` says what each test calls."""
     import torch
 
     torch.set_num_threads(1)
@@ -207,7 +226,7 @@ def run(mutants: Sequence[HelperMutant], tests: Sequence[Path]) -> list[Verdict]
     hypothesis.settings.load_profile("mutants")
     out: list[Verdict] = []
     options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
-    status = pytest.main([*options, *map(str, tests)], plugins=[Run(mutants, out)])
+    status = pytest.main([*options, *map(str, tests)], plugins=[Run(mutants, out, record or {})])
     if len(out) < len(mutants):
         raise SystemExit(f"the tests could not be collected: pytest ended with {status}")
     return out
@@ -234,12 +253,15 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=150, help="so many mutants, drawn (default 150)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", metavar="WORD", help="mutants of helpers with this in their dotted name")
+    parser.add_argument(
+        "--calls", type=Path, metavar="RECORD", help="what each test calls, by tests.support.helper_calls"
+    )
     parser.add_argument("tests", nargs="*", type=Path, default=FOLDERS)
     args = parser.parse_args()
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
     mutants.sort(key=lambda mutant: (mutant.package, mutant.room, mutant.line))
-    verdicts = by_examples(mutants, run(mutants, args.tests))
+    verdicts = by_examples(mutants, run(mutants, args.tests, helper_calls.read(args.calls) if args.calls else None))
     report = MutationReport(verdicts, {"helper": len(every)}, reasons(SURVIVORS))
     print("\n".join(report.lines(verbose=True)))
     return report.exit_code
