@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Tup
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, Kind, Tup
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.rules.table import Row
 
 
@@ -23,6 +24,10 @@ def bind_kinds(row: Row | None, args: list[Kind], keywords: dict[str, Kind], rec
         elif parameter.kind == "args":
             bound[parameter.name] = Tup(tuple(v for v in values if v is not None))
             values = []
+        elif parameter.kind == "kwargs":
+            others = [p.name for p in row.signature.parameters]
+            items = tuple((name, kind) for name, kind in keywords.items() if name not in others)
+            bound[parameter.name] = Dct(join_all([kind for _, kind in items]) if items else UNKNOWN, items)
         elif parameter.default is not None:
             bound[parameter.name] = default_kind(parameter.default)
     return bound

@@ -6,12 +6,13 @@ import ast
 
 from chainer2torch.analysis.announced import is_announced
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data, iteration, sequences
+from chainer2torch.analysis.models import data, iteration, named_tuples, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
+from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
@@ -28,6 +29,7 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Method,
+    NamedTuple,
     Ref,
     Scalar,
     Tensor,
@@ -64,7 +66,7 @@ class Calls(LibraryCalls):
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
-                of_project = any(isinstance(option, (Class, Func)) for option in options(callee))
+                of_project = any(isinstance(option, (Class, Func, NamedTuple)) for option in options(callee))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
                 keywords.update(inside or {})
                 pending = pending or any(k is BOTTOM for k in (inside or {}).values())
@@ -84,7 +86,7 @@ class Calls(LibraryCalls):
         given, rest = _spread(node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
-            if isinstance(option, (Class, Func, Inst)):
+            if isinstance(option, (Class, Func, Inst, NamedTuple)):
                 results.append(self.call(option, given, keywords, node, rest))
             else:
                 results.append(self.call(option, args, keywords, node, UNKNOWN if starred else None))
@@ -135,6 +137,8 @@ class Calls(LibraryCalls):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
             return self.call_instance(callee, args, keywords, node, rest)
+        if isinstance(callee, NamedTuple):
+            return named_tuples.constructed(callee, args, keywords, rest)
         if node is not None and isinstance(callee, (Method, Ref)) and callee.name.rpartition(".")[2] in _TAKE_SHAPES:
             args, keywords = _with_shapes(node, args, keywords)
         if isinstance(callee, Method):
@@ -211,8 +215,11 @@ class Calls(LibraryCalls):
             self.escape(kind)
             if a.vararg is not None:
                 self.feed(func, a.vararg.arg, kind)
-        if a.vararg is not None and rest is not None:
+        if a.vararg is not None and rest is None:
+            self.feed(func, COUNTED + a.vararg.arg, Tup(tuple(map(generalized, args[len(names) :]))))
+        elif a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
+            self.feed(func, COUNTED + a.vararg.arg, UNKNOWN)
         self.reads(func, "return")
         if func.returns is not None:
             # where objects are chosen, what becomes of each is decided for all

@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import is_announced, those_below
-from chainer2torch.analysis.models import array_operators, array_kinds, data, host_libraries, sequences
+from chainer2torch.analysis.models import array_kinds, array_operators, data, host_libraries, named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
@@ -27,6 +27,7 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Method,
     Mod,
+    NamedTuple,
     Ref,
     Scalar,
     Tensor,
@@ -302,12 +303,9 @@ class Expressions(Interpreter):
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
-        return join_all(
-            [
-                data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else element_of(k)
-                for k in options(kind)
-            ]
-        )
+        one_of = options(kind)
+        walked = [data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else None for k in one_of]
+        return join_all([found or element_of(k) for k, found in zip(one_of, walked)])
 
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
@@ -334,8 +332,8 @@ class Expressions(Interpreter):
             return Method(Inst(kind.info), name) if found == UNKNOWN and name == "from_params" else found
         if isinstance(kind, (Tensor, HostArray)):
             return array_kinds.attribute(self.rules, kind, name)
-        if isinstance(kind, (Lst, Dct, Tup)) or scalar_type(kind) == "str":
-            return array_kinds.columns(kind) if name == "_datasets" else Method(kind, name)
+        if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
+            return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
         return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
 

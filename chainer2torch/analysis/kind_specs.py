@@ -6,6 +6,8 @@ import dataclasses
 import re
 
 from chainer2torch.analysis.kinds import (
+    NONE,
+    UNKNOWN,
     Batch,
     Class,
     Const,
@@ -17,12 +19,11 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Method,
     Mod,
-    NONE,
+    NamedTuple,
     Ref,
     Scalar,
     Tensor,
     Tup,
-    UNKNOWN,
     Union,
 )
 
@@ -56,6 +57,8 @@ def describe(kind: Kind) -> str:
         return f"method {kind.name} of {describe(kind.receiver)}"
     if isinstance(kind, Mod):
         return f"module {kind.info.path}"
+    if isinstance(kind, NamedTuple):
+        return f"namedtuple ({', '.join(kind.names)})"
     if isinstance(kind, Tup):
         return "(" + ", ".join(map(describe, kind.items)) + ")"
     if isinstance(kind, Lst):

@@ -125,9 +125,10 @@ class Folder(Kind):
 
 @dataclasses.dataclass(frozen=True)
 class Tup(Kind):
-    """A tuple of known length."""
+    """A tuple of known length; ``names`` are those of its items where a class of ``namedtuple`` made it."""
 
     items: tuple[Kind, ...]
+    names: tuple[str, ...] = ()
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +136,13 @@ class Tup(Kind):
         if depth > _MAX_DEPTH:
             object.__setattr__(self, "items", (UNKNOWN,) * len(self.items))
         object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedTuple(Kind):
+    """A class that ``collections.namedtuple`` made, with the names of its fields."""
+
+    names: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -80,7 +80,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
     if isinstance(a, Tup) and isinstance(b, Tup):
         if len(a.items) == len(b.items):
-            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)))
+            names = a.names if a.names == b.names else ()
+            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)), names)
         element = join_all([*a.items, *b.items])
         # a function that returns more if it is asked to: who takes its result apart knows how many there are
         return Lst(element) if isinstance(element, Scalar) or not (a.items and b.items) else None

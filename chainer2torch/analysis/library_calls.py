@@ -18,6 +18,7 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Method,
+    NamedTuple,
     Ref,
     Scalar,
     Stream,
@@ -32,6 +33,7 @@ from chainer2torch.analysis.models import (
     data,
     host_libraries,
     iteration,
+    named_tuples,
     link_lists,
     python_builtins,
     sequences,
@@ -116,6 +118,8 @@ class LibraryCalls(Interpreter):
             return array_kinds.array_method(receiver, name, args, keywords)
         if isinstance(receiver, (Tensor, HostArray)):
             return array_kinds.array_method(receiver, name, args, keywords)
+        if isinstance(receiver, NamedTuple) or isinstance(receiver, Tup) and receiver.names:
+            return named_tuples.method_result(receiver, name, args, keywords)
         if isinstance(receiver, Dct):
             return self.dict_method(receiver, name, args, keywords, node)
         if isinstance(receiver, Lst):
@@ -168,6 +172,8 @@ class LibraryCalls(Interpreter):
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
             return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else BOTTOM)
+        if name == named_tuples.FACTORY:
+            return named_tuples.made(node)
         if name == "collections.Counter":
             return Dct(Scalar("int"))
         if name == "collections.deque":

@@ -18,6 +18,7 @@ from chainer2torch.analysis.kinds import (
     Class,
     Const,
     Dct,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -39,6 +40,7 @@ _VARIABLES = frozenset({"chainer.Variable", "chainer.Parameter"})
 _ARRAYS = frozenset({"numpy.ndarray"})
 _CUPY_ARRAY = Ref("chainer.backends.cuda.ndarray")
 _PLAIN = frozenset({"builtins.int", "builtins.float", "builtins.str", "builtins.bool"})
+_LINKS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
 _INSIDE = frozenset({"array", "data"})
 
 
@@ -178,6 +180,8 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
     name = cls.name if isinstance(cls, Ref) else ""
     if name.startswith("chainer.links.") and isinstance(kind, Inst) and isinstance(kind.cls, str):
         return _is_layer(facts, kind.cls, name)
+    if name.startswith("chainer.links.") or name in _LINKS:
+        return _is_link(facts, kind, name)
     if name in _VARIABLES:
         # what is taken for a Variable may have been an array where both are tensors
         return None if isinstance(kind, Tensor) else False if _is_plain(kind) else None
@@ -197,6 +201,15 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
             return name == "builtins.tuple"
         return None if isinstance(kind, Lst) or kind == UNKNOWN else False if _is_plain(kind) else None
     return None
+
+
+def _is_link(facts: Facts, kind: Kind, asked: str) -> bool | None:
+    """Whether a value is a link: functions, numbers, containers and arrays are none."""
+    if isinstance(kind, Func) or isinstance(kind, Ref) and kind.name.startswith("chainer.functions."):
+        return False
+    if isinstance(kind, Inst):
+        return True if facts.derives(kind.cls, asked) else None
+    return False if _is_plain(kind) or isinstance(kind, Tensor) else None
 
 
 def _is_layer(facts: Facts, own: str, asked: str) -> bool | None:

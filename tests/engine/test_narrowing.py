@@ -69,6 +69,11 @@ KNOWN = {
         "class A(object):\n    pass\nif isinstance(x, A):\n    show(x)\nelif isinstance(x, L.Linear):\n    show(x)",
         ["instance A", "instance chainer.links.Linear"],
     ),
+    "a layer or a function": (
+        "for part in [L.Linear(3, 3), F.relu, lambda h: h]:\n    if isinstance(part, chainer.Link):\n        show(part)\n"
+        "    elif not isinstance(part, L.Linear):\n        show(part)",
+        ["instance chainer.links.Linear", "chainer.functions.relu | func <lambda>"],
+    ),
     "one of some links": (
         "class A(chainer.Chain):\n    pass\nclass B(object):\n    pass\nfor name, link in x.namedlinks():\n"
         "    if isinstance(link, A):\n        show(link)\n    elif isinstance(link, B):\n        show(link)",

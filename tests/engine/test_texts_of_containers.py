@@ -17,6 +17,9 @@ PRINTED = {
     "the result of a function": "print(stats(y))",
     "a tuple with a text": "pair = (y.array[0], 'a')\n    print(pair)",
     "a list of pairs": "found = []\n    for v in y.array:\n        found.append((1, v))\n    print(found, found[-1])",
+    "a batch": "print(concat_examples([(v, 1) for v in y.array]), concat_examples(unknown(y)))",
+    "a batch of a DictDataset": "rows = DictDataset(a=np.eye(2, dtype='f'), b=np.arange(2))\n"
+    "    print(sorted(concat_examples([rows[0], rows[1]]).items()), concat_examples([rows[0]]))",
     "nested": "res = {'a': [y.array[0], {'b': (1, y.array[1])}]}\n    print(res)",
     "arrays alone": "both = [y.array[0], y.array[1]]\n    print(both)",
     "an attribute": "log = Log()\n    log.add(y)\n    print(log.kept)",
@@ -29,6 +32,14 @@ PRINTED = {
     "groups": "import itertools\n    for k, g in itertools.groupby(y.array, len):\n        print(k, list(g))",
 }
 DEFINED = """
+from chainer.dataset import concat_examples
+from chainer.datasets import DictDataset
+
+
+def unknown(y):
+    return list(filter(None, [(np.ones(2, 'f'), i) for i in range(2)]))
+
+
 def stats(y):
     return {'m': y.array[0], 's': y.array.shape}
 

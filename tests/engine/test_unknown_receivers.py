@@ -490,3 +490,9 @@ def test_a_setting_of_a_layer_or_of_an_own_class_is_set_as_it_is():
     )
     code = migrate_source(text, options=Options(style="native")).code
     assert "\n    model.compute_accuracy = False\n" in code and "TODO" not in code
+
+
+@pytest.mark.parametrize("name", ["update_rule", "update_enabled", "creator_node", "debug_print", "compute_grads_norm"])
+def test_members_of_chainers_objects_alone_are_marked(name):
+    result = migrate(f"def f(v):\n    return v.{name}\n")
+    assert states(result)[f"?.{name}"] == "review" and "TODO" in result.code

@@ -23,6 +23,24 @@ def test_an_array_takes_the_dtype_of_the_expression_beside_it(dtype, rtol):
         np.testing.assert_allclose(found, expected, rtol=rtol)
 
 
+ITEMS = """
+def run(xs):
+    out = {{'y': F.sigmoid(F.cast(chainer.Variable(np.arange(3.)), {{'a': '{dtype}'}}['a']))}}
+    w = np.full(3, 1 / 3., '{other}')
+    return [v.array for v in (out['y'] * w, w - out['y'], F.exp(out['y']) / w.sum(), [w.sum() * F.exp(out['y'])][0])]
+"""
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 1e-6), ("d", 1e-14)])
+@pytest.mark.parametrize("other", ["f", "d"])
+def test_items_and_single_numbers(dtype, rtol, other):
+    theirs, ours, code = run(ITEMS.format(dtype=dtype, other=other))
+    assert "default_dtype" not in code and ".to(out['y'])" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        assert np.asarray(found).dtype == expected.dtype == np.dtype(dtype)
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
 def test_where_no_name_is_possible_a_person_is_asked():
     text = "def f(x):\n    x = chainer.Variable(x)\n    return [F.exp(x) * np.full(3, 1 / 3.) for _ in range(2)]\n"
     assert any(site.state == "review" and "default dtype" in site.message for site in migrated(text).sites)

@@ -29,6 +29,31 @@ def run(make=lambda agent: agent.parts()):
 """
 
 
+OF_A_LIST = """
+class Model(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(3, 2), other=L.Linear(2, 2))
+
+
+class Both(chainer.ChainList):
+    def __init__(self, *models):
+        super().__init__(*models)
+        self.add_link(L.Bias(1, (2,)))
+
+
+def run(models):
+    both = Both(*models)
+    return both[0]['fc'] is models[0].fc, [both[i]['oth' + 'er'] is models[i].other for i in (0, 1)]
+"""
+
+
+def test_a_child_of_an_item_of_a_list_of_links() -> None:
+    """Some of the items are no Chains; those that are asked for a name are."""
+    theirs, ours, code = both(OF_A_LIST)
+    for space in (theirs, ours):
+        assert space["run"]([space["Model"](), space["Model"]()]) == (True, [True, True]), code
+
+
 @pytest.mark.parametrize("given", ["Model(one, two)", "[Model(one, two)][0]"])
 def test_a_module_is_asked_for_its_child(given: str) -> None:
     theirs, ours, code = both(PROGRAM.replace("Agent(Model(one, two)", f"Agent({given}"))

@@ -113,7 +113,7 @@ def on_device(kind: Kind) -> Kind:
     if isinstance(kind, Union):
         return join_all([on_device(k) for k in kind.ordered])
     if isinstance(kind, Tup):
-        return Tup(tuple(on_device(k) for k in kind.items))
+        return Tup(tuple(on_device(k) for k in kind.items), kind.names)
     if isinstance(kind, Dct):
         return Dct(on_device(kind.element), tuple((name, on_device(k)) for name, k in kind.items))
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind

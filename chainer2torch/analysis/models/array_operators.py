@@ -52,6 +52,8 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
     dtype = pair[0].dtype if pair[0].dtype == pair[1].dtype else None
     tensors = [k for k in pair if isinstance(k, Tensor)]
+    if dtype is None and any((t.dtype or "").startswith("float") for t in tensors):
+        dtype = "floating"  # that of the Variable, or what two arrays have in common
     if tensors:
         # a Variable beside an array stays a Variable
         return Tensor(rank, dtype, array=all(t.array for t in tensors))

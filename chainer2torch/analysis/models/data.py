@@ -63,6 +63,11 @@ def _examples(interpreter: Interpreter, dataset: Kind) -> Kind:
         return UNKNOWN
     if interpreter.derives(dataset.cls, "chainer.datasets.SubDataset"):
         return examples(interpreter, made.get("dataset", UNKNOWN))
+    if interpreter.derives(dataset.cls, "chainer.datasets.DictDataset"):
+        columns = made.get("datasets")
+        items = columns.items if isinstance(columns, Dct) else ()
+        rows = tuple((name, examples(interpreter, column)) for name, column in items)
+        return Dct(join_all([kind for _, kind in rows]), rows) if rows else UNKNOWN
     if dataset.cls == TRANSFORMED:
         return transformed(interpreter, made)
     if interpreter.derives(dataset.cls, "chainer.dataset.DatasetMixin"):

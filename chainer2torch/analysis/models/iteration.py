@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Ref, Scalar, Tup
 from chainer2torch.analysis.lattice import join, join_all
+from chainer2torch.analysis.models.numpy_functions import numpy_call
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.interpreter import Interpreter
@@ -60,6 +61,8 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
     elements = [interpreter.iterated(kind) for kind in items]
     if isinstance(function, (Func, Inst)):
         return Lst(interpreter.call(function, elements, {}, None))
+    if isinstance(function, Ref) and function.name.startswith("numpy."):
+        return Lst(numpy_call(function.name[6:], elements, {}))
     row = interpreter.rules.rows.get(function.name) if isinstance(function, Ref) else None
     if row is not None and row.name.startswith("chainer.functions.") and row.signature is not None:
         return Lst(interpreter.row_result(row, elements, {}, None))

@@ -41,10 +41,12 @@ def spread(source: Source, node: ast.expr, kind: Kind) -> dict[str, Kind] | None
     """The keywords that ``**node`` gives, if it can be seen that there are no others; None: who knows."""
     if not isinstance(kind, Dct) or not kind.items:
         return None
+    held = {key: value for key, value in kind.items if isinstance(key, str)}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "_asdict":
+        return held  # of a named tuple
     keys = (
         _keys(node) if isinstance(node, ast.Dict) else _keys_put(source, node) if isinstance(node, ast.Name) else None
     )
-    held = {key: value for key, value in kind.items if isinstance(key, str)}
     return held if keys is not None and keys == held.keys() and len(held) == len(kind.items) else None
 
 

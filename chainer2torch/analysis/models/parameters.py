@@ -10,12 +10,26 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, HostArray, Inst, Kind, Lst, Tensor, Unknown, options
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    UNKNOWN,
+    Class,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+)
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.models.keyword_parameters import keywords_held
 from chainer2torch.analysis.models.used_parameters import only_meets_functions
 from chainer2torch.analysis.module_index import FuncInfo
 
 
+COUNTED = "*"  # stands before the name of ``*args`` for what calls hand over one by one
 _FORWARD = frozenset({"forward", "__call__"})
 
 
@@ -73,7 +87,8 @@ def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     for i, (p, default) in enumerate(zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults])):
         env[p.arg] = _parameter(interpreter, func, i, p.arg, default)
     if a.vararg:
-        env[a.vararg.arg] = Lst(interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func, a.vararg.arg))
+        element = interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func, a.vararg.arg)
+        env[a.vararg.arg] = Lst(element) if element != UNKNOWN else _one_by_one(func, a.vararg.arg)
     if a.kwarg:
         env[a.kwarg.arg] = keywords_held(func)
     return env
@@ -85,6 +100,13 @@ def _variadic(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind:
     if _is_forward(interpreter, func):
         return Tensor()
     return fed if fed is not None and all(isinstance(k, (HostArray, Tensor)) for k in options(fed)) else UNKNOWN
+
+
+def _one_by_one(func: FuncInfo, name: str) -> Kind:
+    """``*args`` where all calls that are seen hand over as many: ``memory.push(state, action)``."""
+    together = func.params.get(COUNTED + name)
+    is_all = isinstance(together, Tup) and func.params.get(name) == join_all(list(together.items))
+    return together if together is not None and is_all else Lst(UNKNOWN)
 
 
 def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:

@@ -23,6 +23,9 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
         return False
     name, sign = _free_name(context, node), _SIGNS.get(type(node.op))
     if name is None or sign is None and array is node.left:
+        if dtype == "floating" and _is_one_number(context.analysis.kind(array)):
+            wrap(context, decisions, array, "value.item()")
+            return False
         wrap(context, decisions, array, tensor_of(context, array, "get_default_dtype()"))
         decisions.mark(node, None, "numpy.ndarray", "review", _NOT_SEEN, "C2T320")
         return False
@@ -34,6 +37,17 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
     template = f"{tensor}.to({name} := variable) {sign} {name}"
     decisions.replace(node, template, {"variable": context.operand(node.right), "value": context.operand(array)})
     return True
+
+
+def is_read_again(node: ast.expr) -> bool:
+    """Whether reading an expression twice is reading it once: ``x``, ``self.x``, ``outputs['loss']``."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and isinstance(node.value, ast.Name)
+    return isinstance(node, (ast.Name, ast.Attribute))
+
+
+def _is_one_number(kind: Kind) -> bool:
+    return all(isinstance(k, HostArray) and k.rank == 0 for k in options(kind))
 
 
 def beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:

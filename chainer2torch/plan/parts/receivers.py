@@ -24,36 +24,15 @@ from chainer2torch.plan.questions.rows import PARAMETERS
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
 # unknown kind is most likely one of Chainer's.
 DISTINCTIVE = frozenset(
-    {
-        "add_link",
-        "add_persistent",
-        "addgrad",
-        "addgrads",
-        "array",
-        "cleargrad",
-        "cleargrads",
-        "copydata",
-        "copyparams",
-        "count_params",
-        "disable_update",
-        "enable_update",
-        "from_chx",
-        "grad_var",
-        "init_scope",
-        "namedlinks",
-        "namedparams",
-        "register_persistent",
-        "to_chx",
-        "to_cpu",
-        "to_device",
-        "to_gpu",
-        "to_intel64",
-        "unchain",
-        "unchain_backward",
-        "xp",
-        "zerograd",
-        "zerograds",
-    }
+    """
+    accumulate_grads add_link add_persistent add_uninitialized_param addgrad addgrads array chx_array cleargrad
+    cleargrads clip_grads collect_parameters compute_grads_norm copy_parameters_from copydata copyparams
+    count_by_layer_type count_params creator_node debug_print disable_update enable_update from_chx grad_var
+    has_uninitialized_params init_scope is_initialized local_link_hooks namedlinks namedparams printable_specs
+    raw_array register_persistent remove_by_layer_type retain_data set_creator set_creator_node
+    start_finetuning to_chx to_cpu to_device to_gpu to_intel64 unchain unchain_backward update_enabled
+    update_rule use_cleargrads within_init_scope xp zerograd zerograds
+    """.split()
 )
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})

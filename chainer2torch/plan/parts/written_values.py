@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
+    Batch,
     Const,
     Dct,
     Func,
@@ -100,6 +101,7 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             or several
             and _is_written_anew(kind)
             or _holds_arrays_inside(kind)
+            or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
         ):
             wrap(context, decisions, node, "compat.shown(value)")

@@ -22,7 +22,7 @@ from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
-from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown
+from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown, is_read_again
 from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
@@ -305,8 +305,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             beside_unknown(context, decisions, side, kind, other)
             continue
         if kind == UNKNOWN and comes_from_host(context, side):
-            named = isinstance(at, (ast.Name, ast.Attribute))
-            if not named and not _is_array(other):
+            if not is_read_again(at) and not _is_array(other):
                 if beside_expression(context, decisions, node, side, other):
                     return
                 continue
@@ -315,7 +314,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         elif may_be_host_array(kind):
             if _is_array(other):
                 wrap(context, decisions, side, tensor_of(context, side) + _made_double(kind, other))
-            elif isinstance(at, (ast.Name, ast.Attribute)):
+            elif is_read_again(at):
                 # a Variable keeps its dtype beside an array
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
             elif beside_expression(context, decisions, node, side, other):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Scalar, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Scalar, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -125,10 +125,12 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
         if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
             decisions.wrap(node.value, "list(value)")
         return
+    # `model[0]['fc']` of a link of which no more is known: only a Chain takes a name
+    by_name = scalar_type(context.analysis.kind(node.slice)) == "str"
     if not isinstance(node.ctx, ast.Load) or not all(
         isinstance(k, Inst)
-        and k.cls != "chainer.Chain"
-        and context.analysis.derives(k.cls, "chainer.Chain")
+        and (k.cls != "chainer.Chain" and context.analysis.derives(k.cls, "chainer.Chain") or by_name)
+        and context.analysis.is_link(k)
         and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
         for k in kinds
     ):
