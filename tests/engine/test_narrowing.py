@@ -70,7 +70,8 @@ KNOWN = {
         ["instance A", "instance chainer.links.Linear"],
     ),
     "a layer or a function": (
-        "for part in [L.Linear(3, 3), F.relu, lambda h: h]:\n    if isinstance(part, chainer.Link):\n        show(part)\n"
+        "for part in [L.Linear(3, 3), F.relu, lambda h: h]:\n    if isinstance(part, chainer.Link):\n"
+        "        show(part)\n"
         "    elif not isinstance(part, L.Linear):\n        show(part)",
         ["instance chainer.links.Linear", "chainer.functions.relu | func <lambda>"],
     ),
