@@ -55,4 +55,3 @@ def test_fields_of_a_named_tuple(batch, change):
     theirs, ours, code = run(text)
     assert "TODO" not in code, code
     np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-6)
-
