@@ -31,6 +31,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
+from chainer2torch.analysis.scopes import is_own_of_expression
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
@@ -266,6 +267,8 @@ class _Reading:
             if isinstance(part, (ast.Name, ast.Attribute)) and state:
                 name = part.id if isinstance(part, ast.Name) else ast.unparse(part)
                 value = state.get(name, NOTHING)
+                if value is NOTHING or is_own_of_expression(self.source, part):
+                    continue
                 if not asked_only(self.source, part):
                     for call in value.let_go:
                         self._uses(call, name, part)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
-from chainer2torch.analysis.source import child_nodes
+from chainer2torch.analysis.source import Source, child_nodes
 
 Scope = ast.AST | None
 """A function, lambda, comprehension, class or module; None for names that nothing in the file binds."""
@@ -110,4 +111,19 @@ def _parts(node: ast.AST, inside: bool) -> Iterator[ast.AST]:
         yield from child_nodes(node)
 
 
-__all__ = ["Scope", "bindings"]
+def is_own_of_expression(source: Source, node: ast.Name | ast.Attribute) -> bool:
+    """Whether a name is bound by a comprehension or lambda around it: it is none of the function's names."""
+    base: ast.expr = node
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    if not isinstance(base, ast.Name):
+        return False
+    inner = itertools.takewhile(lambda outer: not isinstance(outer, ast.stmt), source.ancestors(base))
+    return any(isinstance(outer, (ast.Lambda, *_COMPREHENSIONS)) and _binds(outer, base.id) for outer in inner)
+
+
+def _binds(scope: ast.AST, name: str) -> bool:
+    return name in _bound(scope, list(_own(scope)))[0]
+
+
+__all__ = ["Scope", "bindings", "is_own_of_expression"]

@@ -349,6 +349,30 @@ def test_a_name_that_may_have_no_value_yet_lets_go_where_it_is_used():
     assert "w = F.relu(compat.live(y))" in code and "y = compat.live" not in code
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        "print(sum(float((p ** 2).sum()) for p in model.params()))",
+        "print([F.sum(p) for p in model.params()])",
+        "print({n: F.sum(p) for n, p in model.namedparams()})",
+        "print(list(map(lambda p: F.sum(p), model.params())))",
+    ],
+)
+def test_a_name_of_a_comprehension_is_not_that_of_the_function(later):
+    """The target of a comprehension cannot be wrapped, and what it stands for has nothing to do with the cut."""
+    code = _code(f"""
+        def f(x, model, flag):
+            if flag:
+                p = F.tanh(x)
+                z = F.sum(p)
+            else:
+                z = F.sum(x)
+            z.unchain_backward()
+            {later}
+    """)
+    assert "compat.unchain_backward(z)" in code and "live" not in code
+
+
 def test_a_name_that_is_made_behind_the_cut_is_no_part_of_it():
     code = _code("""
         def f(items, x):
