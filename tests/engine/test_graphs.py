@@ -370,7 +370,7 @@ def test_a_name_of_a_comprehension_is_not_that_of_the_function(later):
             z.unchain_backward()
             {later}
     """)
-    assert "compat.unchain_backward(z)" in code and "live" not in code
+    assert "compat.unchain_backward(z)" in code and "compat.live(p)" not in code
 
 
 def test_a_name_that_is_made_behind_the_cut_is_no_part_of_it():
