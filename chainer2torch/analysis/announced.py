@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Kind
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.interpreter import Interpreter
 
 
 def is_announced(func: FuncInfo) -> bool:
@@ -16,6 +21,15 @@ def is_announced(func: FuncInfo) -> bool:
     if all(isinstance(one, ast.Pass) for one in body):
         return True
     return isinstance(body[-1], ast.Raise) and not func.inside.of(ast.Return, ast.Yield, ast.YieldFrom)
+
+
+def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind]:
+    """What classes of the project that derive from a class have as an attribute of this name, and not as a method."""
+    heirs = [other for other in facts.classes.values() if other is not cls and name in other.attrs]
+    heirs = [heir for heir in heirs if name not in heir.methods and cls in facts.mro(heir)]
+    for heir in heirs:
+        facts.reads(heir, name)
+    return [heir.attrs[name] for heir in heirs]
 
 
 def those_below(facts: Facts, cls: ClassInfo, name: str) -> list[tuple[ClassInfo, FuncInfo]]:

@@ -40,8 +40,8 @@ def passed(facts: Facts, func: FuncInfo) -> dict[str, Kind]:
     return found
 
 
-# decorators with arguments that keep the meaning of a function
-_KEEPING = frozenset({"functools.lru_cache", "functools.wraps"})
+# decorators with arguments that keep the meaning of a function or class
+_KEEPING = frozenset({"dataclasses.dataclass", "functools.lru_cache", "functools.wraps", "six.add_metaclass"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import host_copies
-from chainer2torch.analysis.announced import is_announced, those_below
+from chainer2torch.analysis.announced import attributes_below, is_announced, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, data, host_libraries, named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
@@ -381,6 +381,7 @@ class Expressions(Interpreter):
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
         found = [self._bound(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not is_announced(one)]
+        found += attributes_below(self, cls, name)
         return join_all(found) if found else None
 
     def _bound(self, method: FuncInfo, receiver: Inst | Class) -> Kind:

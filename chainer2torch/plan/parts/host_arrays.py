@@ -28,7 +28,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
-from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
 
@@ -71,6 +71,7 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
         named = [k.element for k in options(context.analysis.kind(argument)) if isinstance(k, Dct)]
         if any(own != entering(own, layer) for element in named for own in options(element)):
             wrap(context, decisions, argument, "{name: compat.from_host(item) for name, item in value.items()}")
+    without = _for_nothing(context, call, callee)
     for argument in _tensor_arguments(context, call, callee):
         kind = context.analysis.kind(argument)
         items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
@@ -88,8 +89,9 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
                 elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
                     wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
-            # a link that takes nothing, too, is handed that on as it is
-            is_given = all(isinstance(k, Ref) for k in options(callee)) or not may_be_none(context, argument)
+            # what takes nothing, too, is handed that on as it is
+            takes_none = not all(isinstance(k, Ref) for k in options(callee)) or argument in without
+            is_given = not takes_none or not may_hold_none(context, argument)
             wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
 
 
@@ -141,6 +143,17 @@ def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[as
         return []
     given = (*bound.given.items(), *bound.extra_keywords)
     return [node for name, node in given if name not in _NO_ARRAYS] + list(bound.extra_args)
+
+
+def _for_nothing(context: Context, call: ast.Call, callee: Kind) -> list[ast.expr]:
+    """The arguments of a function of Chainer's for parameters that are None by default: ``class_weight=weights``."""
+    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    if row is None or row.signature is None:
+        return []
+    names = [p.name for p in row.signature.parameters]
+    none = {p.name for p in row.signature.parameters if p.default == "None"}
+    given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg is not None)]
+    return [value for name, value in given if name in none]
 
 
 def takes_variables(context: Context, callee: Kind) -> bool:
