@@ -25,8 +25,7 @@ def is_announced(func: FuncInfo) -> bool:
 
 def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind]:
     """What classes of the project that derive from a class have as an attribute of this name, and not as a method."""
-    heirs = [other for other in facts.classes.values() if other is not cls and name in other.attrs]
-    heirs = [heir for heir in heirs if name not in heir.methods and cls in facts.mro(heir)]
+    heirs = [heir for heir in facts.heirs(cls) if name in heir.attrs and name not in heir.methods]
     for heir in heirs:
         facts.reads(heir, name)
     return [heir.attrs[name] for heir in heirs]
@@ -34,5 +33,4 @@ def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind
 
 def those_below(facts: Facts, cls: ClassInfo, name: str) -> list[tuple[ClassInfo, FuncInfo]]:
     """The methods of this name in classes of the project that derive from a class."""
-    heirs = [other for other in facts.classes.values() if other is not cls and name in other.methods]
-    return [(heir, heir.methods[name]) for heir in heirs if cls in facts.mro(heir)]
+    return [(heir, heir.methods[name]) for heir in facts.heirs(cls) if name in heir.methods]

@@ -57,6 +57,7 @@ class Facts:
         self._names_in: dict[Source, list[tuple[ast.Name | ast.Attribute, str]]] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
+        self._heirs: dict[tuple[ClassInfo, int], list[ClassInfo]] = {}
 
     def kind(self, node: ast.AST) -> Kind:
         """What is known about the value of an expression; UNKNOWN if no visit has reached it."""
@@ -142,6 +143,15 @@ class Facts:
             result.append(self.mixed[cls])
         return result
 
+    def heirs(self, cls: ClassInfo) -> list[ClassInfo]:
+        """The other classes of the project that derive from a class, as far as classes are known by now."""
+        key = cls, len(self.classes)
+        found = self._heirs.get(key)
+        if found is None:
+            others = [other for other in self.classes.values() if other is not cls]
+            found = self._heirs[key] = [other for other in others if cls in self.mro(other)]
+        return found
+
     def comes_before_others(self, cls: ClassInfo) -> bool:
         """Whether ``super()`` in a link's class leads to another class of the project, one that it does not name.
 
@@ -159,6 +169,7 @@ class Facts:
         """Drops what ``mro`` and ``derives`` remember, because the bases of a class have changed."""
         self._mros.clear()
         self._derived.clear()
+        self._heirs.clear()
 
 
 def _modules_of_makers(facts: Facts) -> dict[ast.AST, ModuleInfo]:
