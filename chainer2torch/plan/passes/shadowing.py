@@ -136,7 +136,7 @@ def _rename_text(context: Context, decisions: Decisions, call: ast.Call, name: s
     owners = _owners(context, kind, classes)
     if owners and isinstance(text, ast.Constant):
         decisions.replace(text, repr(f"{name}_"), {})
-    elif (owners or kind == UNKNOWN and isinstance(text, ast.Constant)) and not context.marked_before(call):
+    elif owners or kind == UNKNOWN and isinstance(text, ast.Constant):
         decisions.mark(call.func, None, f"?.{name}", "review", _unknown(name, classes), "C2T202")
 
 
