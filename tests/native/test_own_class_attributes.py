@@ -49,7 +49,7 @@ def test_the_attributes_of_the_body_have_the_names_that_the_methods_read():
     theirs, ours, code = run(HEAD + PROGRAM)
     assert len(ours) == len(theirs)
     for one, other in zip(theirs, ours, strict=True):
-        np.testing.assert_allclose(np.asarray(one, "d"), np.asarray(getattr(other, "detach", lambda: other)(), "d"))
+        np.testing.assert_allclose(np.asarray(one, "d"), np.asarray(other, "d"))
     assert "train_ = True" in code and "train_: bool = False" in code and "Net.to_ = 7" in code
 
 
