@@ -29,6 +29,7 @@ class Stop(BaseException):
     """Ends the script when enough iterations were seen. Not an Exception: the script's handlers must let it pass."""
 
 
+HIDDEN = "*"  # the name of what a trained model calls and does not hold, in the list of what no optimizer trains
 # Held while NumPy's global generator is not itself: iterators draw the order of an epoch in threads of their own.
 GENERATOR = threading.RLock()
 
