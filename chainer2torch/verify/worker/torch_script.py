@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep, torch_double, torch_host, torch_loaders, torch_noise
+from . import chainer_patches, torch_weights, lockstep, torch_double, torch_host, torch_loaders, torch_noise
 
 _OF_LIBRARIES = ("torch.", "chainer_compat")
 
@@ -29,6 +29,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     if job["dtype"] == "float64":
         torch_double.install()
     watch.install()
+    torch_weights.install()
     sys.meta_path.insert(0, _ChainerImport())
     host = torch_host.gpu_on_host() if job.get("as_gpu") else contextlib.nullcontext()
     try:
