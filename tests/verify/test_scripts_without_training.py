@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chainer2torch.verify.script import printed
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
@@ -105,3 +106,26 @@ def test_nothing_that_could_be_compared_is_no_success(tmp_path):
     model_batch.migrated(tmp_path, "import chainer.functions as F\nimport numpy as np\nF.sum(np.ones(3, 'f'))\n")
     report = _verified(tmp_path)
     assert not report.ok and "FAILED: nothing was compared" in "\n".join(report.lines())
+
+
+LINES = {
+    "a Variable and a tensor": ("Loss: variable(2.1853855)", "Loss: tensor(2.1854, grad_fn=<AddBackward0>)", True),
+    "a Variable and an array": ("variable([1. 2.])", "[1. 2.]", True),
+    "arrays over lines": ("[[1. 2.]\n [3. 4.]]", "[[1.  2.]\n [3.  4.]]", True),
+    "fewer digits": ("0.00123456", "0.0012", True),
+    "another last digit": ("0.12", "0.13", False),
+    "another whole number": ("12", "13", False),
+    "another word": ("loss 1", "accuracy 1", False),
+    "times": ("epoch took 3.5 sec", "epoch took 9.1 sec", True),
+    "a bar": ("10 iters/sec\r20 iters/sec", "30 iters/sec\r40 iters/sec", True),
+    "numbers in names": ("conv1_2 3", "conv1_3 3", False),
+    "more lines": ("1", "1\n2", False),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_which_lines_are_alike(name):
+    theirs, ours, alike = LINES[name]
+    steps, problems = [], []
+    printed.compare(theirs, ours, lambda *step: steps.append(step), problems)
+    assert (not problems and all(a == b for *_, a, b in steps)) == alike
