@@ -25,6 +25,7 @@ _NEEDS_GPU = re.compile(
 _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not found)")
 _EXTENSIONS = "pytorch_pfn_extras"
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
+_COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
     ".git",
@@ -87,6 +88,7 @@ def verify_script(
         "device": device,
         "loaders": uses_loaders(out),
         "whole": any(_WHOLE in text for text in _sources(out)),
+        "counts_batches": any(_COUNTED in text for text in _sources(out)),
         "left_out": [],
         "as_gpu": False,
         "inside": False,
@@ -346,7 +348,7 @@ def _compare_ends(
             if not step.name.startswith("loss")
         ]
     outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
-    if x["printed"] or y["printed"]:
+    if x["printed"] is not None and y["printed"] is not None:
         printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems)
 
 

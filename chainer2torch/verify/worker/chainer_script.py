@@ -37,6 +37,8 @@ def work(job, folder):
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"], whole=job.get("whole", False)))
+    if job.get("counts_batches"):
+        batch_order.count_batches()
     as_gpu = job.get("as_gpu", False)  # it cannot do without one, and there is none
     host_cupy.install(computes=as_gpu, draws=as_gpu)
     first_version.FirstVersion().install()

@@ -174,8 +174,10 @@ class Recorder(object):
             "update-{}".format(self.updates), {"optimizer": optimizer, "iteration": self._by_optimizer[optimizer]}
         )
 
-    def end(self, how, notes, written, printed=""):
-        """Writes what was seen after the last update, how the script ended, and what it has written and printed."""
+    def end(self, how, notes, written, printed=None):
+        """Writes what was seen after the last update, how the script ended, what it has written, and what
+        it has printed if it trains nothing.
+        """
         self._write("end", {"how": how, "notes": notes, "written": written, "printed": printed})
         self.results.close()
 
@@ -199,7 +201,7 @@ def run_script(job, recorder, notes, at_end=lambda: None):
     trains_nothing = not recorder.updates
     written = [path for path, stamp in stamps(tree).items() if before.get(path) != stamp]
     found = {path: outcomes.entries(os.path.join(tree, path), trains_nothing) for path in written}
-    recorder.end(how, notes, found, printed.text(tree) if trains_nothing else "")
+    recorder.end(how, notes, found, printed.text(tree) if trains_nothing else None)
 
 
 def run_main(job, start=lambda: None, stop=lambda: None):
