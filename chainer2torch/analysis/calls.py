@@ -239,6 +239,8 @@ class Calls(LibraryCalls):
                 func.host_fed.add(name)
         if any(k.__class__ is Tensor for k in options(kind)):
             func.tensor_fed.add(name)
+        if any(k.__class__ in (Lst, Tup, Dct) for k in options(kind)):
+            func.list_fed.add(name)
         old = func.params.get(name)
         new = self.grown(func, old, kind)
         if new != old:

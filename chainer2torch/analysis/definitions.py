@@ -12,6 +12,7 @@ from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 _BUILTINS = frozenset(dir(builtins))
+_OF_CUPY = frozenset({"cp", "cupy"})  # names that mean CuPy where nothing else has them
 
 
 class Definitions(Interpreter):
@@ -35,7 +36,16 @@ class Definitions(Interpreter):
         if name in _BUILTINS:
             return Ref(f"builtins.{name}")
         self.reads(self.module, name)
+        if name in _OF_CUPY and not self.module.stars and not self._is_bound(name):
+            return Ref("chainer.backends.cuda.cupy")  # its import is commented out: there is no GPU where this ran
         return BOTTOM if self.binding else UNKNOWN
+
+    def _is_bound(self, name: str) -> bool:
+        """Whether some line of the file binds a name, wherever it stands."""
+        bound = {n.id for n in self.module.source.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
+        bound |= {(a.asname or a.name).partition(".")[0] for a in self.module.source.of(ast.alias)}
+        bound |= {n.name for n in self.module.source.of(ast.FunctionDef, ast.ClassDef)}
+        return name in bound | {n.arg for n in self.module.source.of(ast.arg)}
 
     def _closed_over(self, env: Environment, name: str) -> Kind:
         """A name of a scope: for a function inside of the scope also what it was when the function was made."""

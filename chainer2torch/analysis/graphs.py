@@ -41,7 +41,6 @@ _SAME = frozenset({"as_variable", "as_tensor", "from_numpy", "to_gpu", "variable
 _MOVES = frozenset({"cpu", "cuda", "to", "to_cpu", "to_device", "to_gpu"})  # methods: a link stays one, too
 _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "shape", "size", "unchain_backward"})
 _GROWS = frozenset({"append", "extend", "insert"})
-_BACKWARD = frozenset({"backward"})
 _GRAD = Ref("chainer.grad")
 _COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
 _WITHOUT_GRAPH = (
@@ -311,10 +310,11 @@ class _Reading:
         function = helpers_of_steps.helper(self.source, call)
         if function is None:
             return
-        for parameter in sorted(helpers_of_steps.asked(function, _BACKWARD)):
+        for parameter, times in sorted(helpers_of_steps.sent_back(function).items()):
             value = helpers_of_steps.handed(function, call, parameter)
-            if value is not None:
-                self._backward(call, self._names(value, state).behind, state)
+            for _ in range(times):
+                if value is not None:
+                    self._backward(call, self._names(value, state).behind, state)
 
     def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
         self.seen.add(call)
@@ -396,10 +396,9 @@ def asked_only(source: Source, node: ast.AST) -> bool:
 
 def may_hold_graph(kind: Kind) -> bool:
     """Whether a value may be the result of a computation that a gradient can pass."""
-    if isinstance(kind, Tup):
-        return any(may_hold_graph(item) for item in kind.items)
-    if isinstance(kind, (Lst, Dct)):
-        return may_hold_graph(kind.element)
+    if isinstance(kind, (Lst, Dct, Tup)):
+        parts = kind.items if isinstance(kind, Tup) else (kind.element,)
+        return any(may_hold_graph(option) for part in parts for option in options(part))
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
 
 

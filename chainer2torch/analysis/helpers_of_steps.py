@@ -9,6 +9,8 @@ import ast
 
 from chainer2torch.analysis.source import Source
 
+_ITEMS = frozenset({"items", "values"})
+_WALKS = frozenset({"enumerate", "list", "reversed", "sum", "tuple", "zip"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -43,6 +45,57 @@ def asked(function: Function, members: frozenset[str]) -> frozenset[str]:
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id in names - stored
     )
+
+
+def sent_back(function: Function) -> dict[str, int]:
+    """The parameters on which, or on a part of which, a function calls `backward`; 2: a loop does so with each part.
+
+    ``def step(name, result): loss = result['loss']; loss.backward()`` sends `result` back.
+    """
+    arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    sources = {arg.arg: {arg.arg} for arg in arguments if arg.arg not in ("self", "cls")}
+    looped = _parts_of_loops(function)
+    statements = [n for n in ast.walk(function) if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign))]
+    given = [
+        (t, n.value)
+        for n in statements
+        if n.value is not None
+        for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
+    ]
+    given += [(n.target, n.iter) for n in ast.walk(function) if isinstance(n, (ast.For, ast.AsyncFor))]
+    for _ in range(3):  # as many names may lie between
+        for target, value in given:
+            found = {source for name in _passed_on(value) for source in sources.get(name, ())}
+            for part in ast.walk(target):
+                if found and isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+                    sources.setdefault(part.id, set()).update(found)
+    sent: dict[str, int] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            for name in _passed_on(node.func.value):
+                for source in sources.get(name, ()):
+                    sent[source] = max(sent.get(source, 1), 1 + (name in looped))
+    return sent
+
+
+def _parts_of_loops(function: Function) -> set[str]:
+    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.AsyncFor))]
+    return {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+
+
+def _passed_on(value: ast.expr) -> set[str]:
+    """The names of which a value is a part, or a sum; what a function makes of them is another value."""
+    if isinstance(value, ast.Call):
+        function = value.func
+        if isinstance(function, ast.Attribute) and function.attr in _ITEMS:
+            return _passed_on(function.value)
+        parts = value.args if isinstance(function, ast.Name) and function.id in _WALKS else []
+        return {name for part in parts for name in _passed_on(part)}
+    if isinstance(value, (ast.Subscript, ast.Attribute, ast.Starred)):
+        return _passed_on(value.value)
+    if isinstance(value, ast.Name):
+        return {value.id}
+    return {name for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr) for name in _passed_on(part)}
 
 
 def calls_of(source: Source, function: Function) -> list[ast.Call]:

@@ -70,6 +70,8 @@ class FuncInfo:
     host_fed: set[str] = dataclasses.field(default_factory=set)
     # parameters that some call gives a tensor, whatever others give them
     tensor_fed: set[str] = dataclasses.field(default_factory=set)
+    # parameters that some call gives a list, a tuple or a dict, whatever others give them
+    list_fed: set[str] = dataclasses.field(default_factory=set)
     # whether parameters that no call feeds have got what Chainer's protocols say of them
     seeded: bool = False
     # the names of the function around it, when it was made: they may stand for something else when that one ends

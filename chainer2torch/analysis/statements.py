@@ -12,6 +12,7 @@ from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Class,
     Const,
+    Dct,
     Func,
     HostArray,
     Inst,
@@ -239,7 +240,9 @@ class Statements(Interpreter):
         for item in node.items:
             kind = self.expr(item.context_expr)
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, self._entered(kind) if isinstance(kind, Inst) else UNKNOWN)
+                # BOTTOM: not known yet; a dict: an archive of NumPy's
+                entered = self._entered(kind) if isinstance(kind, Inst) else UNKNOWN
+                self.assign(item.optional_vars, kind if kind is BOTTOM or isinstance(kind, Dct) else entered)
         return self.block(node.body)
 
     def _entered(self, manager: Inst) -> Kind:

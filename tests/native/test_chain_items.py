@@ -2,6 +2,7 @@
 
 import pytest
 
+from chainer2torch.engine import Options, migrate_source
 from tests.support.native_programs import both
 
 PROGRAM = """
@@ -59,3 +60,27 @@ def test_a_module_is_asked_for_its_child(given: str) -> None:
     theirs, ours, code = both(PROGRAM.replace("Agent(Model(one, two)", f"Agent({given}"))
     assert ours["run"]() == theirs["run"]() == (True, True, [1, 2, 3]), code
     assert "self.table['head']" in code, code
+
+
+@pytest.mark.parametrize("made", ["L.VGG16Layers(None)", "caffe.CaffeFunction('net.caffemodel')", "L.Classifier(target)"])
+def test_a_computed_name_of_a_chain_of_chainers_is_that_of_a_child(made):
+    """A second run reads `getattr(model, name)`, which the first one wrote for `model[name]`, the same."""
+    text = f"""
+import chainer
+import chainer.links as L
+from chainer.links import caffe
+
+def copied(target):
+    model = {made}
+    for name in ['conv' + str(i) for i in range(3)]:
+        target[name].copyparams(model[name])
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(conv1=L.Linear(2, 3))
+
+copied(Net())
+"""
+    first = migrate_source(text, options=Options(style="native"))
+    assert first.error is None and "link_attribute" not in first.code, first.code
+    assert migrate_source(first.code, options=Options(style="native")).code == first.code

@@ -6,6 +6,7 @@ import pytest
 
 from chainer2torch.verify.script.script_report import ScriptReport
 from chainer2torch.verify.script.verify_script import verify_script
+from tests.support.command_line import run
 
 CHAINER = """
 import chainer
@@ -127,3 +128,35 @@ def test_other_batches_are_found(tmp_path: Path, right: str, wrong: str) -> None
     assert right in TORCH
     report = compared(tmp_path, CHAINER.replace("ITERATOR", "SerialIterator"), TORCH.replace(right, wrong))
     assert report.exit_code == 1
+
+
+TRAINER = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import training
+from chainer.training import extensions, triggers
+
+rng = np.random.RandomState(3)
+x, t = rng.rand(5, 5).astype("f"), rng.randint(0, 3, 5).astype("i")
+data = chainer.datasets.TupleDataset(x, t)
+model = L.Classifier(L.Linear(5, 3))
+optimizer = chainer.optimizers.SGD(0.5)
+optimizer.setup(model)
+updater = training.updaters.StandardUpdater(chainer.iterators.SerialIterator(data, 4), optimizer)
+trainer = training.Trainer(updater, (3, "epoch"))
+trainer.extend(extensions.ExponentialShift("lr", 0.1), trigger=triggers.ManualScheduleTrigger([0.75, 2.6], "epoch"))
+trainer.extend(extensions.LogReport(trigger=(1, "iteration")))
+trainer.run()
+"""
+
+
+def test_how_far_an_epoch_is_counts_batches_on_both_sides(tmp_path: Path) -> None:
+    """After the first of two batches, four of five examples, a loader's epoch is half done."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "train.py").write_text(TRAINER)
+    done = run("migrate", tmp_path / "original", "-q", "-o", tmp_path / "out")
+    assert "iters_per_epoch=len(" in (tmp_path / "out" / "train.py").read_text(), done.stderr
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["train.py"], timeout=300)
+    assert report.ok and report.iterations == 6, "\n".join(report.lines())

@@ -132,3 +132,71 @@ def test_a_teacher_in_test_mode_and_an_average_of_the_weights(tmp_path):
     assert report.ok and "6 losses" in text, text
     for name in ("smooth", "plain", "spread"):
         assert f"main/{name}: 6 values" in text, text
+
+
+HIDDEN = """
+import copy
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Part(chainer.Chain):
+    def __init__(self):
+        super(Part, self).__init__()
+        with self.init_scope():
+            self.l = L.Linear(None, 4)
+            self.bn = L.BatchNormalization(4)
+
+    def forward(self, x):
+        return F.leaky_relu(self.bn(self.l(x)))
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.convs = list()
+            for width in (2, 3):
+                self.convs.append(L.Convolution2D(1, 3, ksize=(width, 5)))
+            self.fc = L.Linear(None, 4)
+        self.parts = {'last': Part()}
+        self.before = []
+
+    def forward(self, x):
+        if not self.before:
+            self.before.append(copy.deepcopy(self.fc))
+        h = F.concat([F.max(conv(x), axis=(2, 3)) for conv in self.convs], axis=1)
+        return self.parts['last'](self.fc(h) - self.before[0](h))
+
+
+np.random.seed(0)
+net = Net()
+optimizer = chainer.optimizers.Adam(0.1).setup(net)
+for i in range(5):
+    x = np.random.rand(4, 1, 6, 5).astype("f")
+    loss = F.sum(net(x) ** 2) + F.sum(net.fc.W)
+    net.cleargrads()
+    loss.backward()
+    optimizer.update()
+"""
+
+
+def test_layers_that_a_trained_model_calls_and_does_not_hold(tmp_path):
+    """They are in a plain list or dict: no optimizer trains them, and both sides draw their first values."""
+    model_batch.migrated(tmp_path, HIDDEN)
+    report = _verified(tmp_path)
+    text = "\n".join(report.lines())
+    assert report.ok and "EQUAL: 5 values" in text and "Conv2d" in text and "Part" in text, text
+
+
+def test_a_fault_in_such_a_layer_is_found(tmp_path):
+    model_batch.migrated(tmp_path, HIDDEN)
+    script = Path(tmp_path / "out" / "net.py")
+    text = script.read_text()
+    assert "negative_slope=0.2" in text, text
+    script.write_text(text.replace("negative_slope=0.2", "negative_slope=0.01"))
+    report = _verified(tmp_path)
+    assert not report.ok and "first at iteration 1" in "\n".join(report.lines())

@@ -1,13 +1,14 @@
-"""What ``numpy.load`` gives: an array of the host, unless the file may be an archive of several."""
+"""What ``numpy.load`` gives: an array of the host, or an archive of several by name."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Kind
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, HostArray, Kind
 from chainer2torch.analysis.source import Source
 
+_ARCHIVE = Dct(HostArray())
 _OF_ARCHIVES = frozenset({"close", "f", "files", "get", "item", "items", "keys", "values", "zip"})
 
 
@@ -17,7 +18,9 @@ def loaded(source: Source, call: ast.Call, args: Sequence[Kind]) -> Kind:
         return UNKNOWN  # what was pickled may be anything
     path = args[0].value if args and isinstance(args[0], Const) else _end_of(call.args[0])
     if isinstance(path, str) and path.endswith((".npy", ".npz")):
-        return HostArray() if path.endswith(".npy") else UNKNOWN
+        return HostArray() if path.endswith(".npy") else _ARCHIVE
+    if _is_archive(source, call):
+        return _ARCHIVE
     return HostArray() if _is_used_as_array(source, call) else UNKNOWN
 
 
@@ -35,6 +38,24 @@ def _end_of(path: ast.expr) -> str | None:
         if path.func.attr == "join" and path.args:
             return _end_of(path.args[-1])
     return None
+
+
+def _is_archive(source: Source, call: ast.Call) -> bool:
+    """``with np.load(path) as f:``, ``np.load(path)['x']``, and ``f['x']`` of the name that it is assigned to."""
+    parent = source.parents.get(call)
+    if isinstance(parent, ast.withitem):
+        return True
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        uses = [n for n in source.of(ast.Name) if n.id == name]
+        alone = all(n is parent.targets[0] or isinstance(n.ctx, ast.Load) for n in uses)
+        return alone and any(_is_named_part(source.parents[n], n) for n in uses)
+    return _is_named_part(parent, call)
+
+
+def _is_named_part(parent: ast.AST | None, value: ast.AST) -> bool:
+    index = parent.slice if isinstance(parent, ast.Subscript) and parent.value is value else None
+    return isinstance(index, ast.Constant) and isinstance(index.value, str)
 
 
 def _is_used_as_array(source: Source, call: ast.Call) -> bool:

@@ -122,9 +122,8 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, 
     if passed is not None:
         return passed
     fed = func.params.get(name)
-    is_tensor = (
-        _is_forward(interpreter, func) and name not in func.listed or _is_used_as_tensor(interpreter, func, name)
-    )
+    lists = name in func.listed or name in func.list_fed
+    is_tensor = _is_forward(interpreter, func) and not lists or _is_used_as_tensor(interpreter, func, name)
     seed = Tensor() if is_tensor and default is None else UNKNOWN
     if isinstance(fed, Unknown):
         return seed

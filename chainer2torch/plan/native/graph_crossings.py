@@ -15,6 +15,8 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.graph_use import is_shared_by_callers
 
 _STEPS = frozenset({"update", "step"})
 _CUTS = frozenset({"unchain_backward", "unchain"})
@@ -27,6 +29,14 @@ def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | a
     for statement in _statements(code.body):
         walk.take(statement)
     return frozenset(walk.crossed)
+
+
+def is_outlived(context: Context, function: ast.AST, optimizer: ast.expr) -> bool:
+    """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not helpers_of_steps.sent_back(function):
+        return False
+    is_handed = isinstance(optimizer, ast.Name) and optimizer.id in helpers_of_steps.asked(function, _STEPS)
+    return not is_handed and is_shared_by_callers(context, function)
 
 
 class _Walk:
@@ -235,4 +245,4 @@ def _bound(statement: ast.Assign | ast.AugAssign) -> list[str]:
     return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
 
 
-__all__ = ["crossed"]
+__all__ = ["crossed", "is_outlived"]

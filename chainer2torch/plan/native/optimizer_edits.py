@@ -387,7 +387,8 @@ class _Writer:
         found = graph_crossings.crossed(self.context.analysis, around)
         if isinstance(use.node, ast.Name) and not isinstance(around, ast.Module):
             found |= self._crossed_by_callers(around, use.node.id)
-        return found
+        outlived = graph_crossings.is_outlived(self.context, around, use.node)
+        return found | {ast.unparse(use.node)} if outlived else found
 
     def _crossed_by_callers(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> frozenset[str]:
         """The same of an optimizer that the code around is handed: ``def update(opt, loss)``."""

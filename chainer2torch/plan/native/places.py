@@ -10,6 +10,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # methods that move or clear parameters, which stay the objects that they are
 _IN_PLACE = frozenset("to_gpu to_cpu to_device to_chx from_chx to_intel64 cleargrads zerograds".split())
 
@@ -103,6 +104,21 @@ def is_rebound(expression: ast.expr, nodes: Iterable[ast.AST]) -> bool:
         and node.arg in prefixes
         for node in nodes
     )
+
+
+def bound_by_loops(context: Context, expression: ast.expr) -> list[str]:
+    """The names of an expression that a loop or comprehension around it binds anew each time it comes round.
+
+    A lambda that takes the expression's place reads them when it is called: then they are those of the last time.
+    """
+    names = {n.id: None for n in ast.walk(expression) if isinstance(n, ast.Name)}
+    bound: set[str] = set()
+    for around in context.source.ancestors(expression):
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            break
+        if isinstance(around, (ast.For, ast.AsyncFor, ast.While, *_COMPREHENSIONS)):
+            bound |= {n.id for n in ast.walk(around) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return [name for name in names if name in bound]
 
 
 def binding_of(context: Context, load: ast.Name) -> ast.stmt | None:

@@ -119,6 +119,10 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
     scheduler = _ONE_OF_SEVERAL if shift.several else _SCHEDULERS[shift.name]
     if "target" in bound.given:
         scheduler = _UNTIL.replace("BOUND", _bound_by(bound) or "")
+    read_late = [bound.given[key] for key in ("rate", "time_range", "value_range") if key in bound.given]
+    late = dict.fromkeys(name for node in read_late for name in places.bound_by_loops(context, node))
+    if late:  # read now, not when the lambda is called
+        scheduler = scheduler.replace("lambda t", ", ".join(["lambda t", *(f"{name}={name}" for name in late)]))
     template = (_SCHEDULED if shift.has_trigger else _EVERY_TIME).replace("SCHEDULER", scheduler)
     operands = {"OPTIMIZER": shift.optimizer}
     if shift.name == "LinearShift":

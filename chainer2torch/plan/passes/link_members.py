@@ -358,7 +358,7 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
     owners, named = options(context.analysis.kind(call.args[0])), context.analysis.kind(call.args[1])
     if named == Scalar("str"):  # computed: what is known to be one of Chainer's layers has no other names
         layers = all(isinstance(k, Inst) and isinstance(k.cls, str) and _is_layer(context, k, "W") for k in owners)
-        own = any(isinstance(k, Inst) and k.cls in _HOLDERS for k in owners)
+        own = any(isinstance(k, Inst) and (k.cls in _HOLDERS or _is_chain(context, k)) for k in owners)
         return "W" if layers and not own else None
     for option in options(named):
         name = str(option.value) if isinstance(option, Const) else ""
@@ -366,6 +366,11 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
         if name in OF_LINKS and (owners == (UNKNOWN,) or layer) or name in RENAMED and layer:
             return name
     return None
+
+
+def _is_chain(context: Context, kind: Inst) -> bool:
+    """Whether a link is made of others: a computed name may be that of one of them."""
+    return context.analysis.derives(kind.cls, "chainer.Chain")
 
 
 def _is_layer(context: Context, kind: Inst, name: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Const, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -59,6 +60,9 @@ MODULE_NAMES = frozenset(
 )
 
 
+_BY_NAME = frozenset(Ref(f"builtins.{name}") for name in ("getattr", "setattr", "hasattr", "delattr"))
+
+
 def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
     """The names that classes of the project define and that a module needs for itself."""
     found: dict[str, list[ClassInfo]] = {}
@@ -75,15 +79,43 @@ def run(context: Context) -> Decisions:
     decisions = Decisions(context)
     hidden = context.analysis.once(hidden_names)
     for cls in dict.fromkeys(cls for classes in hidden.values() for cls in classes if cls.module is context.module):
-        for method in cls.node.body:
-            if isinstance(method, ast.FunctionDef) and method.name in MODULE_NAMES & cls.methods.keys():
-                decisions.edit(method, Rename(context.source.start(method), f"{method.name}_"))
-                _rename_property(context, decisions, method)
+        bound = MODULE_NAMES & _bound_in(cls)
+        for node in _of_the_body(cls.node.body):
+            if isinstance(node, ast.FunctionDef) and node.name in bound:
+                decisions.edit(node, Rename(context.source.start(node), f"{node.name}_"))
+                _rename_property(context, decisions, node)
+            elif isinstance(node, ast.Name) and node.id in bound:
+                decisions.replace(node, f"{node.id}_", {})
     for node in context.source.of(ast.Attribute):
         if node.attr in MODULE_NAMES and (node.attr in hidden or isinstance(node.ctx, ast.Store)):
             with decisions.provided(free=((Part.SITE, node),)):
                 _rename(context, decisions, node, hidden.get(node.attr, []))
+    for call in context.source.of(ast.Call) if hidden else ():
+        if len(call.args) > 1 and context.kind(call.func) in _BY_NAME:
+            asked = next((name for name in _texts(context, call.args[1]) if name in hidden), None)
+            if asked is not None:
+                _rename_text(context, decisions, call, asked, hidden[asked])
     return decisions
+
+
+def _of_the_body(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The methods of a class, and the names that its body itself binds and reads (not those inside of functions)."""
+    for node in nodes:
+        yield node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):  # decorators and defaults
+            outer = [*getattr(node, "decorator_list", []), *ast.iter_child_nodes(node.args)]
+            yield from _of_the_body(n for n in outer if not isinstance(n, ast.arg))
+        elif not isinstance(node, ast.ClassDef):
+            yield from _of_the_body(ast.iter_child_nodes(node))
+
+
+def _bound_in(cls: ClassInfo) -> set[str]:
+    """The names that the body of a class binds."""
+    return {
+        node.id if isinstance(node, ast.Name) else node.name
+        for node in _of_the_body(cls.node.body)
+        if isinstance(node, ast.FunctionDef) or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _rename_property(context: Context, decisions: Decisions, method: ast.FunctionDef) -> None:
@@ -98,15 +130,43 @@ def _rename_property(context: Context, decisions: Decisions, method: ast.Functio
             decisions.replace(decorator.value, f"{method.name}_", {})
 
 
+def _rename_text(context: Context, decisions: Decisions, call: ast.Call, name: str, classes: list[ClassInfo]) -> None:
+    """``getattr(self, 'train')``: the text names one of the attributes."""
+    kind, text = context.kind(call.args[0]), call.args[1]
+    owners = _owners(context, kind, classes)
+    if owners and isinstance(text, ast.Constant):
+        decisions.replace(text, repr(f"{name}_"), {})
+    elif owners or kind == UNKNOWN and isinstance(text, ast.Constant):
+        decisions.mark(call.func, None, f"?.{name}", "review", _unknown(name, classes), "C2T202")
+
+
+def _texts(context: Context, name: ast.expr) -> list[str]:
+    """The names that an expression may stand for; of a computed one any text of the file."""
+    kinds = options(context.kind(name))
+    if all(isinstance(k, Const) for k in kinds):
+        return [k.value for k in kinds if isinstance(k, Const) and isinstance(k.value, str)]
+    constants = (node.value for node in context.source.of(ast.Constant) if isinstance(node, ast.Constant))
+    return sorted({value for value in constants if isinstance(value, str)})
+
+
+def _owners(context: Context, kind: Kind, classes: list[ClassInfo]) -> list[ClassInfo]:
+    """The classes of a value, or that it is, which have one of the attributes."""
+    known = [k.info if isinstance(k, Class) else k.cls for k in options(kind) if isinstance(k, (Inst, Class))]
+    own = [cls for cls in known if isinstance(cls, ClassInfo)]
+    return [cls for cls in own if any(c in classes for c in context.analysis.mro(cls))]
+
+
+def _unknown(name: str, classes: list[ClassInfo]) -> str:
+    where = ", ".join(sorted(c.name for c in classes))
+    return (
+        f"`{name}` of {where} is now `{name}_` (torch.nn.Module has a `{name}` of its own); "
+        "whether this is one of them is not known"
+    )
+
+
 def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes: list[ClassInfo]) -> None:
     kind = context.analysis.kind(node.value)
-    owners = [
-        k
-        for k in options(kind)
-        if isinstance(k, Inst)
-        and isinstance(k.cls, ClassInfo)
-        and any(c in classes for c in context.analysis.mro(k.cls))
-    ]
+    owners = _owners(context, kind, classes)
     where = ", ".join(sorted(c.name for c in classes))
     some_link = context.analysis.is_link(kind) and any(
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)
@@ -143,8 +203,7 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
             None,
             f"?.{node.attr}",
             "review",
-            f"`{node.attr}` of {where} is now `{node.attr}_` (torch.nn.Module has a `{node.attr}` of its own); "
-            "whether this is one of them is not known",
+            _unknown(node.attr, classes),
             "C2T202",
         )
 

@@ -9,7 +9,6 @@ from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.graphs import GraphUse, uses_of_graphs
 from chainer2torch.plan.context import Context
 
-_BACKWARD = frozenset({"backward"})
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -23,14 +22,17 @@ def graph_use(context: Context, call: ast.Call) -> GraphUse:
 
 def _shared_by_callers(context: Context, call: ast.Call, scope: ast.AST) -> bool:
     """Whether a parameter goes backward here, and at a call of the function a later one passes its graph again."""
-    value = call.func.value if isinstance(call.func, ast.Attribute) else None
-    if not isinstance(scope, _DEFINED) or not isinstance(value, ast.Name) or call.func.attr != "backward":  # type: ignore[attr-defined]
+    function = call.func
+    if not isinstance(scope, _DEFINED) or not isinstance(function, ast.Attribute) or function.attr != "backward":
         return False
-    if value.id not in helpers_of_steps.asked(scope, _BACKWARD):
-        return False
-    callers = helpers_of_steps.calls_of(context.source, scope)
+    return bool(helpers_of_steps.sent_back(scope)) and is_shared_by_callers(context, scope)
+
+
+def is_shared_by_callers(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a later backward() passes the graph again of what a call hands to a function that sends it backward."""
+    callers = helpers_of_steps.calls_of(context.source, function)
     around = ((one, context.source.enclosing(one, *_FUNCTIONS) or context.source.tree) for one in callers)
-    return any(context.ask(_uses, outer).get(one, GraphUse()).shared for one, outer in around if outer is not scope)
+    return any(context.ask(_uses, outer).get(one, GraphUse()).shared for one, outer in around if outer is not function)
 
 
 def _uses(context: Context, scope: ast.AST) -> dict[ast.AST, GraphUse]:

@@ -217,7 +217,11 @@ def gives_array(context: Context, node: ast.AST) -> bool:
 
 
 def gives_list(context: Context, node: ast.AST) -> bool:
-    """Whether some method of the program that a call may run gives a list or a number."""
+    """Whether some method of the program that a call may run gives a list or a number, or a parameter is given one."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    info = context.analysis.functions.get(function) if function is not None else None
+    if isinstance(node, ast.Name) and info is not None and node.id in info.list_fed:
+        return True
     kinds = [k for info in _methods_of_unknown(context, node) for k in options(info.returns or UNKNOWN)]
     return any(isinstance(k, (Lst, Tup)) or scalar_type(k) is not None for k in kinds)
 

@@ -49,6 +49,8 @@ class ScriptReport:
     differences: Sequence[str] = ()
     # packages that are not installed, and that both sides did without
     left_out: Sequence[str] = ()
+    # whether it updates something; of a script that does not, what it prints and writes is compared
+    trains: bool = True
 
     def differs(self, step: Step) -> bool:
         """Whether a compared value is outside the tolerance."""
@@ -71,10 +73,14 @@ class ScriptReport:
 
         A script amplifies rounding from iteration to iteration. What is equal in float64 means the same.
         """
-        compared = any(step.name.startswith("loss") and step.name not in self.undecided for step in self.steps)
+        compared = any(step.name not in self.undecided for step in self._deciding())
         if not compared or self.problems:
             return False
         return self.first_difference is None or (self.double is not None and self.double.ok)
+
+    def _deciding(self) -> list[Step]:
+        """The values without which nothing was compared: losses, or all of a script that trains nothing."""
+        return [step for step in self.steps if not self.trains or step.name.startswith("loss")]
 
     @property
     def exit_code(self) -> int:
@@ -106,15 +112,15 @@ class ScriptReport:
             )
         out += [f"ERROR: {problem}" for problem in self.problems]
         out += [f"not verified: {what}" for what in self.unverified]
-        if not losses:
+        if not self._deciding():
             out.append("FAILED: nothing was compared")
         elif self.double is not None:
             out += self._double_lines(self.double)
         elif self.ok:
-            worst_loss = max(step.relative for step in losses)
+            worst_value = max(step.relative for step in self._deciding())
             out.append(
-                f"EQUAL: {len(self.steps)} values, of which {len(losses)} losses; "
-                f"largest relative difference of a loss {worst_loss:.2e}"
+                f"EQUAL: {len(self.steps)} values, {self._said(losses)}; "
+                f"largest relative difference of a {'loss' if self.trains else 'value'} {worst_value:.2e}"
             )
         if self.left_out:
             out.append(
@@ -127,9 +133,12 @@ class ScriptReport:
         out.append("; ".join(f"{name} {value}" for name, value in self.facts.items()))
         return out
 
+    def _said(self, losses: Sequence[Step]) -> str:
+        return f"of which {len(losses)} losses" if self.trains else "which it printed or wrote: it trains nothing"
+
     def _double_lines(self, double: ScriptReport) -> list[str]:
         """What the float64 pass says about a difference in float32."""
-        losses = [step for step in double.steps if step.name.startswith("loss") and step.name not in double.undecided]
+        losses = [step for step in double._deciding() if step.name not in double.undecided]
         first = double.first_difference
         undecided = [f"not verified: {line}" for line in sensitivity.lines(double.undecided)]
         if double.ok:
@@ -137,9 +146,9 @@ class ScriptReport:
             count = sum(step.name not in double.undecided for step in double.steps)
             return [
                 *undecided,
-                f"EQUAL in float64: {count} values, of which {len(losses)} losses; largest relative "
-                f"difference of a loss {worst:.2e} (rtol {double.rtol:g}). The difference in float32 is "
-                "rounding, which training amplifies.",
+                f"EQUAL in float64: {count} values, {self._said(losses)}; largest relative "
+                f"difference of a {'loss' if self.trains else 'value'} {worst:.2e} (rtol {double.rtol:g}). "
+                "The difference in float32 is rounding, which training amplifies.",
                 *self._whose_rounding(double, losses),
             ]
         if first is None and undecided:
@@ -155,7 +164,7 @@ class ScriptReport:
     def _whose_rounding(self, double: ScriptReport, losses: Sequence[Step]) -> list[str]:
         """How far each framework's float32 is from float64, where both runs made the same updates."""
         single = [step for step in self.steps if step.name.startswith("loss")]
-        if [(s.iteration, s.optimizer) for s in single] != [(s.iteration, s.optimizer) for s in losses]:
+        if not single or [(s.iteration, s.optimizer) for s in single] != [(s.iteration, s.optimizer) for s in losses]:
             return []
         chainer, torch = (
             max(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chainer2torch.vendor import compat_file
-from chainer2torch.verify.script import outputs
+from chainer2torch.verify.script import outputs, printed
 from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
@@ -22,8 +22,10 @@ _WORKERS = {"chainer": worker_process.CHAINER_WORKER, "torch": worker_process.TO
 _NEEDS_GPU = re.compile(
     "CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
 )
+_NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not found)")
 _EXTENSIONS = "pytorch_pfn_extras"
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
+_COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
     ".git",
@@ -86,8 +88,10 @@ def verify_script(
         "device": device,
         "loaders": uses_loaders(out),
         "whole": any(_WHOLE in text for text in _sources(out)),
+        "counts_batches": any(_COUNTED in text for text in _sources(out)),
         "left_out": [],
         "as_gpu": False,
+        "inside": False,
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
@@ -102,6 +106,8 @@ def verify_script(
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
         )
+        if job["inside"]:
+            report.facts["run in"] = str(Path(argv[0]).parent)
         if job["as_gpu"]:
             report.facts["device"] = "cpu, as the GPU that the script asks for"
         report.left_out = sorted(job["left_out"])
@@ -151,6 +157,9 @@ def _run_without(
     while True:
         results = _run_both({**job, "dtype": dtype}, trees, pythons, timeout, warm)
         errors = [result.records.get("end", {}).get("how", {}).get("message", "") for result in results]
+        if not job["inside"] and any(_beside_the_script(trees, job["argv"][0], error) for error in errors):
+            job["inside"] = True
+            continue
         if not job["as_gpu"] and job["device"] == "cpu" and any(map(_NEEDS_GPU.search, errors)):
             job["as_gpu"] = True
             continue
@@ -159,6 +168,13 @@ def _run_without(
         if not lacks:
             return results
         job["left_out"] += sorted(lacks)
+
+
+def _beside_the_script(trees: Mapping[str, Path], script: str, error: str) -> bool:
+    """Whether a script stopped because a file was not there which lies in its own folder: it is run from there."""
+    missing = _NOT_THERE.search(error)
+    path = Path(missing[1]) if missing else None
+    return path is not None and not path.is_absolute() and (trees["chainer"] / script).parent.joinpath(path).exists()
 
 
 def _run_both(
@@ -179,6 +195,8 @@ def _run_both(
             copy, folder = root / name / "tree", root / name / "results"
             folder.mkdir(parents=True)
             shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
+            if name == "torch":
+                _bring_data(trees.get("chainer", tree), copy)
             extra: dict[str, Any] = {"tree": str(copy), "argv": [as_script(copy, job["argv"][0]), *job["argv"][1:]]}
             if results:
                 extra["reference"] = str(results[0].folder)
@@ -199,6 +217,18 @@ def _run_both(
         return results
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _bring_data(src: Path, copy: Path) -> None:
+    """Files beside the original that are no code and that the migrated tree lacks: weights, say, of a training."""
+    for folder, folders, files in os.walk(src):
+        left_out = _LEFT_OUT(folder, [*folders, *files])
+        folders[:] = [name for name in folders if name not in left_out]
+        for name in set(files) - left_out:
+            target = copy / Path(folder, name).relative_to(src)
+            if not name.endswith((".py", ".ipynb")) and not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(Path(folder, name), target, follow_symlinks=False)
 
 
 def _environment() -> Mapping[str, str]:
@@ -242,8 +272,6 @@ def _compare(
         steps += _steps(x, y, x["iteration"], x["optimizer"], unverified)
     if not problems and len(updates[0]) != len(updates[1]):
         problems.append(f"Chainer made {len(updates[0])} updates and PyTorch {len(updates[1])}")
-    if not problems and not updates[0]:
-        unverified.append("the script made no optimizer update")
     loaded = ends[1]["notes"]["loaded"] if ends[1] else {}
     if updates[1] and not loaded:
         unverified.append("no initial weights were transferred")
@@ -261,9 +289,13 @@ def _compare(
                 for side, there in places.items()
                 if not there
             ]
+    if not problems and not updates[0] and not steps:
+        unverified.append("the script made no optimizer update, and printed and wrote no numbers")
     others = ends[1]["notes"]["others"] if ends[1] else []
     facts = {"weights": ", ".join(sorted({*loaded.values(), *others})) or "none"}
-    return ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
+    report = ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
+    report.trains = bool(updates[0] or updates[1])
+    return report
 
 
 def _all_steps(left: worker_process.WorkerResult, right: worker_process.WorkerResult) -> list[Step]:
@@ -316,6 +348,8 @@ def _compare_ends(
             if not step.name.startswith("loss")
         ]
     outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
+    if x["printed"] is not None and y["printed"] is not None:
+        printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems)
 
 
 def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:

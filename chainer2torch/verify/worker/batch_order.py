@@ -102,6 +102,32 @@ def chainer_as_a_loader(seed, orders=None, whole=False):
     return []
 
 
+def count_batches():
+    """How far an epoch is counts batches, as a manager of pytorch-pfn-extras does, where an updater says it.
+
+    A trigger at three quarters of an epoch looks at it; a short last batch is one of them.
+    """
+    from chainer.training import StandardUpdater
+
+    before = vars(StandardUpdater)
+
+    def counted(name, back):
+        known = before[name].fget
+
+        def detail(self):
+            iterator = self._iterators.get("main")
+            size, data = getattr(iterator, "batch_size", None), getattr(iterator, "dataset", None)
+            if not size or data is None or self.iteration < back:
+                return known(self)
+            batches = len(data) // size if isinstance(size, _Whole) else -(-len(data) // size)
+            return (self.iteration - back) / float(max(batches, 1))
+
+        return property(detail)
+
+    for name, back in (("epoch_detail", 0), ("previous_epoch_detail", 1)):
+        setattr(StandardUpdater, name, counted(name, back))
+
+
 def _leave_out_short_batches():
     """Iterators that an updater gets with others, and that repeat, give whole batches only."""
     from chainer.training import StandardUpdater

@@ -37,6 +37,8 @@ def work(job, folder):
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"], whole=job.get("whole", False)))
+    if job.get("counts_batches"):
+        batch_order.count_batches()
     as_gpu = job.get("as_gpu", False)  # it cannot do without one, and there is none
     host_cupy.install(computes=as_gpu, draws=as_gpu)
     first_version.FirstVersion().install()
@@ -120,7 +122,7 @@ class _Watch(object):
             def recorded_call(self, *args, **kwargs):
                 if watch.waiting:
                     watch.first_forward()
-                keep = None if watch.calls else watch.other_link(self)
+                keep = watch.hidden_link(self) if watch.calls else watch.other_link(self)
                 watch.calls += 1
                 try:
                     result = call(self, *args, **kwargs)
@@ -202,8 +204,24 @@ class _Watch(object):
         self.know(link)
         if type(link) in trained or not _keys(link):
             return None
+        return self._keep(link, type(link).__name__)
+
+    def hidden_link(self, link):
+        """Keeps the weights of what a trained link calls and does not hold (layers in a plain list): no optimizer
+        trains it either, and it has first values of its own. A copy of a trained model is left out, as above.
+        """
+        if id(link) in self.known or not self.optimizers or not _keys(link):
+            return None
+        targets = [optimizer.target for optimizer in self.optimizers]
+        own = not type(link).__module__.startswith("chainer.")
+        self.know(link)
+        if own and type(link) in {type(part) for target in targets for part in target.links()}:
+            return None
+        return self._keep(link, lockstep.HIDDEN)
+
+    def _keep(self, link, name):
         path = os.path.join(self.folder, "other-{}.npz".format(len(self.notes["others"])))
-        self.notes["others"].append(type(link).__name__)
+        self.notes["others"].append(name)
         before = _initialized(link)
         return lambda: numpy.savez(path, **_completed(link, *before))
 

@@ -11,8 +11,6 @@ of the calls.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
-import io
-import json
 import os
 import random
 import runpy
@@ -22,13 +20,14 @@ import traceback
 
 import numpy
 
-from . import missing, wire
+from . import missing, outcomes, wire
 
 
 class Stop(BaseException):
     """Ends the script when enough iterations were seen. Not an Exception: the script's handlers must let it pass."""
 
 
+HIDDEN = "*"  # the name of what a trained model calls and does not hold, in the list of what no optimizer trains
 # Held while NumPy's global generator is not itself: iterators draw the order of an epoch in threads of their own.
 GENERATOR = threading.RLock()
 
@@ -175,9 +174,11 @@ class Recorder(object):
             "update-{}".format(self.updates), {"optimizer": optimizer, "iteration": self._by_optimizer[optimizer]}
         )
 
-    def end(self, how, notes, written):
-        """Writes what was seen after the last update, how the script ended and the files that it has ``written``."""
-        self._write("end", {"how": how, "notes": notes, "written": written})
+    def end(self, how, notes, written, printed=None):
+        """Writes what was seen after the last update, how the script ended, what it has written, and what
+        it has printed if it trains nothing.
+        """
+        self._write("end", {"how": how, "notes": notes, "written": written, "printed": printed})
         self.results.close()
 
     def _write(self, name, record):
@@ -190,17 +191,25 @@ def run_script(job, recorder, notes, at_end=lambda: None):
     """Runs the script of the job as ``__main__`` in its folder, and records how it ended after a call of ``at_end``."""
     tree = os.path.abspath(job["tree"])
     before = stamps(tree)
-    how = run_main(job)
+    printed = outcomes.Printed(sys.stdout)
+    sys.stdout = printed
+    try:
+        how = run_main(job)
+    finally:
+        sys.stdout = printed.stream
     at_end()
-    recorder.end(how, notes, _written(tree, before))
+    trains_nothing = not recorder.updates
+    written = [path for path, stamp in stamps(tree).items() if before.get(path) != stamp]
+    found = {path: outcomes.entries(os.path.join(tree, path), trains_nothing) for path in written}
+    recorder.end(how, notes, found, printed.text(tree) if trains_nothing else None)
 
 
 def run_main(job, start=lambda: None, stop=lambda: None):
     """Runs the script as ``__main__`` in its folder, between ``start`` and ``stop``; gives how it ended."""
     tree = os.path.abspath(job["tree"])
     script = os.path.join(tree, job["argv"][0])
-    os.chdir(tree)
-    sys.argv = list(job["argv"])
+    os.chdir(os.path.dirname(script) if job.get("inside") else tree)
+    sys.argv = [os.path.basename(script) if job.get("inside") else job["argv"][0]] + list(job["argv"][1:])
     sys.path.insert(0, os.path.dirname(script))
     sys.path.append(tree)  # scripts in a folder of their own find the project's packages
     how = {"status": "finished"}
@@ -257,25 +266,3 @@ def stamps(tree):
             status = os.stat(path)
             found[os.path.relpath(path, tree).replace(os.sep, "/")] = [status.st_mtime, status.st_size]
     return found
-
-
-def _written(tree, before):
-    """The files that a script has made or changed below ``tree``: of logs the entries, of others None."""
-    return {
-        path: _entries(os.path.join(tree, path)) for path, stamp in stamps(tree).items() if before.get(path) != stamp
-    }
-
-
-def _entries(path):
-    """The entries of a log as LogReport writes it, a JSON list of objects; None for any other file."""
-    if os.path.getsize(path) > 2**26:
-        return None
-    try:
-        with io.open(path, encoding="utf-8") as stream:
-            if stream.read(1) != "[":
-                return None
-            stream.seek(0)
-            entries = json.load(stream)
-    except (ValueError, OSError):
-        return None
-    return entries if entries and all(isinstance(entry, dict) for entry in entries) else None

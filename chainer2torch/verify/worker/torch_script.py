@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from . import chainer_patches, lockstep, torch_double, torch_host, torch_loaders, torch_noise
+from . import chainer_patches, torch_weights, lockstep, torch_double, torch_host, torch_loaders, torch_noise
+
+_OF_LIBRARIES = ("torch.", "chainer_compat")
 
 
 def work(job: dict[str, Any], folder: str) -> None:
@@ -27,6 +29,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     if job["dtype"] == "float64":
         torch_double.install()
     watch.install()
+    torch_weights.install()
     sys.meta_path.insert(0, _ChainerImport())
     host = torch_host.gpu_on_host() if job.get("as_gpu") else contextlib.nullcontext()
     try:
@@ -66,6 +69,7 @@ class _Watch:
         self.modules: list[weakref.ref[torch.nn.Module]] = []
         self.loading = False
         self.others = list(job["others"])  # classes of what Chainer called that no optimizer trains
+        self.trained: set[type] = set()  # the classes of what an optimizer trains
         self.known: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # those that were called, with their parts
 
     def install(self) -> None:
@@ -150,13 +154,26 @@ class _Watch:
         self.loading = True
         try:
             if type(module).__name__ in self.others and module not in self.known:
-                self._load_other(module)
+                self._load_other(module, type(module).__name__)
             for number, optimizer in enumerate(self.optimizers):
                 if number not in self.loaded and any(group["params"] for group in optimizer.param_groups):
                     self.loaded.add(number)
                     self._load_one(number, optimizer)
+            if lockstep.HIDDEN in self.others and self._is_hidden(module):
+                self._load_other(module, lockstep.HIDDEN)
         finally:
             self.loading = False
+
+    def _is_hidden(self, module: torch.nn.Module) -> bool:
+        """Whether a module that is called is in none that an optimizer trains, and is no copy of one."""
+        held = {id(p) for optimizer in self.optimizers for group in optimizer.param_groups for p in group["params"]}
+        own = [id(param) for param in module.parameters()]
+        if not self.trained or not own or module in self.known or not held.isdisjoint(own):
+            return False
+        if type(module) in self.trained and not type(module).__module__.startswith(_OF_LIBRARIES):
+            self.known.update(module.modules())
+            return False
+        return True
 
     def load_as_made(self, optimizer: torch.optim.Optimizer) -> None:
         """When parameters are given to an optimizer: those that Chainer's had then, for scripts that look at them.
@@ -173,11 +190,10 @@ class _Watch:
             finally:
                 self.loading = False
 
-    def _load_other(self, module: torch.nn.Module) -> None:
-        """The weights of a module that no optimizer trains: the first of its class that is called in either script."""
+    def _load_other(self, module: torch.nn.Module, name: str) -> None:
+        """The weights of a module that no optimizer trains: the first of this name that is called in either script."""
         from . import compat_module
 
-        name = type(module).__name__
         number = self.others.index(name)
         self.others[number] = ""
         self.known.update(module.modules())
@@ -187,9 +203,10 @@ class _Watch:
         try:
             compat_module.helper("load_npz")(path, module, strict=False)
         except Exception as error:
-            self.notes["problems"].append(f"the weights of {name}, which no optimizer trains, do not fit: {error}")
+            kind = type(module).__name__
+            self.notes["problems"].append(f"the weights of {kind}, which no optimizer trains, do not fit: {error}")
         else:
-            self.notes["others"].append(name)
+            self.notes["others"].append(type(module).__name__)
 
     def _load_one(self, number: int, optimizer: torch.optim.Optimizer) -> None:
         path = os.path.join(self.job["reference"], f"weights-{number}.npz")
@@ -203,6 +220,8 @@ class _Watch:
         module, reasons = self._fill(optimizer, path, strict)
         if module is not None:
             self.notes["loaded"][str(number)] = type(module).__name__
+            self.known.update(module.modules())
+            self.trained.update(map(type, module.modules()))
             return
         self.notes["problems"].append(
             f"the initial weights of optimizer {number} ({type(optimizer).__name__}) fit no module: "

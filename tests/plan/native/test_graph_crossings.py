@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from tests.support.native_programs import check
 from tests.support.native_snippets import migrated, run
 
 HEAD = """
@@ -144,3 +145,110 @@ def test_a_function_that_is_handed_the_optimizer_and_the_loss_keeps_the_graph() 
     apart = HANDED.format(y="dis(gen(z))")
     code = migrated(HEAD + UPDATE + LOOP.format(steps=apart)).code
     assert "    loss.backward()\n    opt.step()\n" in code.split("def update")[1]
+
+
+STEPPER = """
+class Stepper:
+    def __init__(self, **optimizers):
+        self.optimizers = optimizers
+
+    def step(self, name, result):
+        if isinstance(result, dict):
+            loss = result['loss']
+        else:
+            loss = result
+        optimizer = self.optimizers[name]
+        optimizer.target.cleargrads()
+        loss.backward()
+        optimizer.update()
+
+    def all(self, y_real, y_fake):
+        loss = loss_of(y_real, -1.0) + loss_of(y_fake, 1.0)
+        results = {'dis': {'loss': loss}, 'gen': loss_of(y_fake, -1.0)}
+        for name in ('dis', 'gen'):
+            self.step(name, results[name])
+        return results['gen']
+"""
+
+
+def test_a_method_that_finds_the_optimizer_and_takes_the_loss_out_of_a_result_keeps_the_graph() -> None:
+    steps = "        loss_g = Stepper(gen=opt_gen, dis=opt_dis).all(y_real, y_fake)\n"
+    theirs, ours, code = run(HEAD + STEPPER + LOOP.format(steps=steps))
+    assert "loss.backward(retain_graph=True)" in code and "optimizer.update()" in code  # the long form keeps graphs
+    assert theirs == pytest.approx(ours, rel=1e-5)
+
+
+UPDATER = """
+from chainer import training
+
+class Updater(training.StandardUpdater):
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        first, last = self.get_optimizer('first').target, self.get_optimizer('last').target
+        y = last.l2(F.tanh(first.l1(batch)))
+        losses = {'first': F.mean(y ** 2), 'last': {'loss': F.mean((y - 1) ** 2)}}
+        for name in ('first', 'last'):
+            self.step(name, losses[name])
+
+    def step(self, name, result):
+        loss = result['loss'] if isinstance(result, dict) else result
+        optimizer = self.get_optimizer(name)
+        optimizer.target.cleargrads()
+        loss.backward()
+        optimizer.update()
+
+def train(net):
+    made = {}
+    for name, model in (('first', net), ('last', Net())):
+        made[name] = optimizers.SGD(0.1)
+        made[name].setup(model)
+    for p in made['last'].target.params():
+        p.array[...] = 0.5
+    iterator = iterators.SerialIterator(np.arange(36, dtype='f').reshape(12, 3) / 36, 3)
+    training.Trainer(Updater(iterator, made), (2, 'epoch')).run()
+    return [p.array.sum() for p in made['last'].target.params()]
+"""
+
+
+def test_an_updater_whose_method_steps_by_name() -> None:
+    code = check(UPDATER)
+    assert "loss.backward(retain_graph=True)" in code and "compat.step_keeping_graphs(optimizer)" in code
+
+
+EACH = """
+def send(losses):
+    for number, loss in enumerate(losses):
+        loss.backward()
+"""
+
+
+def test_losses_that_a_function_sends_back_one_by_one_share_their_graph() -> None:
+    steps = """
+        losses_d = [loss_of(y_real, -1.0), loss_of(y_fake, 1.0), F.sum(y_fake)]
+        dis.cleargrads()
+        send(losses_d)
+        opt_dis.update()
+        loss_g = loss_of(dis(gen(z)), -1.0)
+        gen.cleargrads()
+        loss_g.backward()
+        opt_gen.update()
+"""
+    theirs, ours, code = run(HEAD + EACH + LOOP.format(steps=steps))
+    assert "loss.backward(retain_graph=True)" in code and theirs == pytest.approx(ours, rel=1e-5)
+
+
+def test_a_step_that_computes_its_loss_keeps_nothing() -> None:
+    text = """
+def step(net, x, opt):
+    loss = loss_of(net(x), 1.0)
+    net.cleargrads()
+    loss.backward()
+    opt.update()
+
+def train(nets, make, opt):
+    x, net = make(), nets.pop()
+    for i in range(3):
+        step(net, x, opt)
+"""
+    code = migrated(HEAD + text).code
+    assert "retain_graph" not in code and "step_keeping_graphs" not in code

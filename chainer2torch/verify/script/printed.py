@@ -1,0 +1,53 @@
+"""What two runs of a script that trains nothing have printed: an evaluation, a generator, a few lines of arithmetic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
+# numbers that measure the run itself
+_OF_TIME = re.compile(
+    r"\b(?:\d+(?:\.\d+)?s|sec|secs|seconds?|elapsed|eta|time|it/s|iters?/s(?:ec)?|fps)\b", re.IGNORECASE
+)
+# what torch says of a tensor beside its values
+_OF_TENSORS = re.compile(r"(?:, (?:grad_fn=<\w+>|requires_grad=True|dtype=torch\.\w+|device='[\w:]+'))+\)")
+_WHOLE = re.compile(r"\b(?:variable|tensor)\(([^()]*)\)")
+_BREAKS = re.compile(r"[\r\n]+")
+
+
+def compare(
+    chainer: str,
+    torch: str,
+    step: Callable[[int, int, str, float | None, float | None], None],
+    problems: list[str],
+) -> None:
+    """Compares line by line: numbers go to ``step`` (the line, 0, a name, both values), other text to ``problems``."""
+    left, right = (list(filter(str.strip, _BREAKS.split(text))) for text in (chainer, torch))
+    for i, (x, y) in enumerate(zip(left, right, strict=False), 1):
+        if _OF_TIME.search(x) and _OF_TIME.search(y):
+            continue
+        if _without_numbers(x) != _without_numbers(y):
+            problems.append(f"printed line {i}: {x.strip()!r} under Chainer, {y.strip()!r} under PyTorch")
+            return
+        for a, b in zip(*(_NUMBER.findall(_plain(line)) for line in (x, y)), strict=True):
+            told = abs(float(a) - float(b)) <= 0.501 * max(_last_digit(a), _last_digit(b))
+            step(i, 0, "printed", float(a), float(a) if told else float(b))
+    if len(left) != len(right):
+        problems.append(f"printed: {len(left)} lines under Chainer, {len(right)} under PyTorch")
+
+
+def _without_numbers(line: str) -> str:
+    return "".join(_NUMBER.sub("#", _plain(line)).split())
+
+
+def _plain(line: str) -> str:
+    """A line in which Variables and tensors, printed as they are, look like their arrays."""
+    return _WHOLE.sub(r"\1", _OF_TENSORS.sub(")", line))
+
+
+def _last_digit(number: str) -> float:
+    """What the last digit of a number stands for; whole numbers are told in full."""
+    digits, _, exponent = number.lower().partition("e")
+    decimals = len(digits.partition(".")[2])
+    return 10.0 ** (int(exponent or 0) - decimals) if decimals or exponent else 0.0

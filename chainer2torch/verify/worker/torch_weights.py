@@ -1,0 +1,47 @@
+"""Lets a migrated script read weights that Chainer has written: the original's files are what lies beside a script.
+
+A script for evaluation loads what a training under Chainer has left. A user converts such files once
+(``chainer2torch weights``); in a comparison they are read as they are.
+"""
+
+import os
+import zipfile
+from typing import Any
+
+import torch
+
+
+class ChainerWeights(dict[str, Any]):
+    """What ``torch.load`` gives for a file of Chainer: it goes into the module that gets it as its state."""
+
+    def __init__(self, path: str):
+        super().__init__()
+        self.path = path
+
+
+def install() -> None:
+    """Patches torch.load and Module.load_state_dict."""
+    load, load_state = torch.load, torch.nn.Module.load_state_dict
+
+    def any_load(f: Any, *args: Any, **kwargs: Any) -> Any:
+        return ChainerWeights(os.fspath(f)) if _is_chainers(f) else load(f, *args, **kwargs)
+
+    def any_load_state(self: Any, state_dict: Any, strict: bool = True, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(state_dict, ChainerWeights):
+            return load_state(self, state_dict, strict, *args, **kwargs)
+        from . import compat_module
+
+        compat_module.helper("load_npz")(state_dict.path, self, strict=strict)
+        return None
+
+    torch.load = any_load
+    torch.nn.Module.load_state_dict = any_load_state  # type: ignore[method-assign]
+
+
+def _is_chainers(file: Any) -> bool:
+    """Whether a path is one of an NPZ file: a ZIP file of arrays, which PyTorch's own is not."""
+    if not isinstance(file, (str, os.PathLike)) or not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as found:
+        names = found.namelist()
+    return bool(names) and all(name.endswith(".npy") for name in names)

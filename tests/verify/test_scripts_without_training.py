@@ -1,0 +1,131 @@
+"""A script that trains nothing: what it prints and writes is compared, from weights that Chainer has written."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chainer2torch.verify.script import printed
+from chainer2torch.verify.script.verify_script import verify_script
+from tests.support import model_batch
+
+SCRIPT = """
+import time
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from PIL import Image
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.a = L.Linear(3, 4)
+            self.b = L.Linear(4, 3)
+
+    def forward(self, x):
+        return F.softmax(self.b(F.leaky_relu(self.a(x))))
+
+
+start = time.time()
+net = Net()
+LOAD
+x = np.random.rand(5, 3).astype('f')
+with chainer.using_config('train', False), chainer.no_backprop_mode():
+    y = net(x)
+print('classes', F.argmax(y, axis=1).array, 'of', y.shape)
+print('mean: {:.6f}'.format(float(F.mean(y).array)), 'largest', y.array.max())
+print('took', time.time() - start, 'sec')
+np.save('found.npy', y.array)
+np.savez('found.npz', best=y.array.argmax(axis=1), y=y.array)
+Image.fromarray((y.array * 255).astype(np.uint8)).save('found.png')
+"""
+LOAD = "chainer.serializers.load_npz('net.npz', net)"
+
+
+def _verified(tmp_path, script="net.py"):
+    return verify_script(tmp_path / "original", tmp_path / "out", [script], timeout=300)
+
+
+def _weights(tmp_path):
+    rng = np.random.RandomState(3)
+    shapes = {"a/W": (4, 3), "a/b": (4,), "b/W": (3, 4), "b/b": (3,)}
+    np.savez(tmp_path / "original" / "net.npz", **{key: rng.randn(*shape).astype("f") for key, shape in shapes.items()})
+
+
+@pytest.mark.parametrize("load", [LOAD, ""], ids=["loaded", "as made"])
+def test_what_it_prints_and_writes_is_compared(tmp_path, load):
+    model_batch.migrated(tmp_path, SCRIPT.replace("LOAD", load))
+    _weights(tmp_path)  # of a training under Chainer, after the migration
+    text = "\n".join(_verified(tmp_path).lines())
+    assert "EQUAL: " in text and "it trains nothing" in text, text
+    for name in ("printed: 9 values", "found.npy: array: 15 values", "found.npz: best: 5", "found.png: pixels: 15"):
+        assert name in text, text
+
+
+FAULTS = {
+    "printed": ("'largest'", "1, 'largest'"),
+    "text": ("'largest'", "'smallest'"),
+    "a value": ("negative_slope=0.2", "negative_slope=0.1"),
+    "a line": ("print('took'", "print(3)\nprint('took'"),
+    "an array": ("np.save('found.npy', ", "np.save('found.npy', 1.5 * "),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(tmp_path, fault):
+    model_batch.migrated(tmp_path, SCRIPT.replace("LOAD", LOAD))
+    _weights(tmp_path)
+    script = Path(tmp_path / "out" / "net.py")
+    text = script.read_text()
+    assert FAULTS[fault][0] in text
+    script.write_text(text.replace(*FAULTS[fault]))
+    report = _verified(tmp_path)
+    assert not report.ok and report.exit_code == 1, "\n".join(report.lines())
+
+
+def test_a_script_that_finds_its_files_in_its_own_folder_is_run_there(tmp_path):
+    folder = tmp_path / "original" / "tools"
+    folder.mkdir(parents=True)
+    (folder / "scale.txt").write_text("2.5\n")
+    (folder / "run.py").write_text(
+        "import chainer.functions as F\nimport numpy as np\n"
+        "with open('scale.txt') as file:\n    scale = float(file.read())\n"
+        "print(scale * F.sum(np.ones(3, 'f')).array)\n"
+    )
+    model_batch.migrated_tree(tmp_path / "original", tmp_path / "out")
+    report = _verified(tmp_path, "tools/run.py")
+    text = "\n".join(report.lines())
+    assert report.ok and "printed: 1 values" in text and "run in tools" in text, text
+
+
+def test_nothing_that_could_be_compared_is_no_success(tmp_path):
+    model_batch.migrated(tmp_path, "import chainer.functions as F\nimport numpy as np\nF.sum(np.ones(3, 'f'))\n")
+    report = _verified(tmp_path)
+    assert not report.ok and "FAILED: nothing was compared" in "\n".join(report.lines())
+
+
+LINES = {
+    "a Variable and a tensor": ("Loss: variable(2.1853855)", "Loss: tensor(2.1854, grad_fn=<AddBackward0>)", True),
+    "a Variable and an array": ("variable([1. 2.])", "[1. 2.]", True),
+    "arrays over lines": ("[[1. 2.]\n [3. 4.]]", "[[1.  2.]\n [3.  4.]]", True),
+    "fewer digits": ("0.00123456", "0.0012", True),
+    "another last digit": ("0.12", "0.13", False),
+    "another whole number": ("12", "13", False),
+    "another word": ("loss 1", "accuracy 1", False),
+    "times": ("epoch took 3.5 sec", "epoch took 9.1 sec", True),
+    "a bar": ("10 iters/sec\r20 iters/sec", "30 iters/sec\r40 iters/sec", True),
+    "numbers in names": ("conv1_2 3", "conv1_3 3", False),
+    "more lines": ("1", "1\n2", False),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_which_lines_are_alike(name):
+    theirs, ours, alike = LINES[name]
+    steps, problems = [], []
+    printed.compare(theirs, ours, lambda *step: steps.append(step), problems)
+    assert (not problems and all(a == b for *_, a, b in steps)) == alike
