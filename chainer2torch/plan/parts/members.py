@@ -15,7 +15,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
-from chainer2torch.plan.parts.values import asks_numbers, of_unknown
+from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
@@ -192,7 +192,7 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         statement,
         ReplaceStatement(
             context.source.start(statement),
-            row.set,
+            held_array(context, statement.value, row.set) if row.name in _ARRAYS else row.set,
             {"self": context.operand(node.value), "value": context.operand(statement.value)},
         ),
     )
