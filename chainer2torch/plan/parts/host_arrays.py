@@ -29,6 +29,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
 
@@ -60,7 +61,6 @@ _NO_ARRAYS = frozenset(
 )
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
-_TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -250,22 +250,6 @@ def _is_made_of_host(context: Context, call: ast.Call) -> bool:
         and _is_unknown(context, call)
         and any(isinstance(k, HostArray) for kind in given for k in options(kind))
     )
-
-
-def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
-    """Whether a value is an array in any case: ``if gpu >= 0: x = cuda.to_gpu(x)`` stands before it."""
-    if not isinstance(node, ast.Name) or context.migrated:
-        return False
-    around = set(context.source.ancestors(node))
-    for value in assigned(context, node, None):
-        given = value.args[0] if isinstance(value, ast.Call) and value.args else None
-        if not isinstance(given, ast.Name) or given.id != node.id or value.lineno > node.lineno:
-            continue
-        choice = context.source.enclosing(value, ast.If)
-        assert isinstance(value, ast.Call)
-        if context.analysis.kind(value.func) in _TO_GPU and choice is not None and choice not in around:
-            return True
-    return False
 
 
 def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:

@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tens
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_origins import gives_array, gives_list
 from chainer2torch.plan.questions.xp_uses import has_shape
 from chainer2torch.plan.question import Question, parsed
@@ -39,7 +40,7 @@ def plain_arrays(context: Context, template: str, question: Question) -> tuple[s
     if taken := _TAKING_ARRAYS.match(template):
         name = taken[2]
         axis = {"axis", "axes", "repeats", "shift"} & question.bound.given.keys()
-        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(question, name):
+        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(context, question, name):
             template = template.replace(f"native.as_tensor({name}, self)", name, 1)
     plain = _Plain(context, question)
     tree = plain.visit(ast.parse(template, mode="eval"))
@@ -194,13 +195,14 @@ def _as_tensor(value: ast.expr, call: ast.Call) -> ast.Call:
     return ast.Call(parsed("torch.as_tensor"), [value], [*dtype, ast.keyword("device", call.args[1])])
 
 
-def _may_be_tensor(question: Question, name: str) -> bool:
+def _may_be_tensor(context: Context, question: Question, name: str) -> bool:
     """Whether nothing is known of an argument but that it may be a tensor: CuPy takes no list and no array of NumPy's.
 
     Neither does torch, which raises.
     """
-    kinds = question.kinds(name)
-    return bool(kinds) and all(isinstance(kind, (Batch, Unknown, Tensor)) for kind in kinds)
+    kinds, given = question.kinds(name), question.bound.given.get(name)
+    on_host = given is not None and is_sent_by_choice(context, given)  # an array of NumPy where nothing sends it
+    return bool(kinds) and not on_host and all(isinstance(kind, (Batch, Unknown, Tensor)) for kind in kinds)
 
 
 __all__ = ["DEFAULT_DTYPE", "plain_arrays"]
