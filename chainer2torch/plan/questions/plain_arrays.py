@@ -15,9 +15,9 @@ from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tens
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.asked_shapes import has_shape
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_origins import gives_array, gives_list
-from chainer2torch.plan.questions.xp_uses import has_shape
 from chainer2torch.plan.question import Question, parsed
 
 DEFAULT_DTYPE = "default-dtype"
