@@ -59,6 +59,10 @@ _NO_ARRAYS = frozenset(
         "slices",
     }
 )
+# parameters that take one array, in every function of Chainer's; layers that do
+_ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
+_OF_ONE_INPUT = ("Linear", "Convolution1D", "Convolution2D", "Convolution3D", "ConvolutionND", "EmbedID")
+_OF_ONE_INPUT += ("BatchNormalization", "LayerNormalization", "PReLU")
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
 _DEPTH = 3  # how many names and calls are followed
@@ -88,9 +92,37 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
                 elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
                     wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
+            if template == "compat.from_host(value)" and context.choices.style == "native":
+                alone = _of_arrays_alone(context, call, callee, argument)
+                if alone is not None:
+                    wrap(context, decisions, argument, alone)
+                    continue
             # a link that takes nothing, too, is handed that on as it is
             is_given = all(isinstance(k, Ref) for k in options(callee)) or not may_be_none(context, argument)
             wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
+
+
+def _of_arrays_alone(context: Context, call: ast.Call, callee: Kind, argument: ast.expr) -> str | None:
+    """What makes a tensor of what can be nothing but an array, or a list of some: anything else would raise."""
+    name = _parameter_of(context, call, callee, argument)
+    if name == "xs" and not runs_backwards(context, argument):
+        return "[torch.as_tensor(item) for item in value]"
+    return tensor_of(context, argument) if name in _ONE_ARRAY else None
+
+
+def _parameter_of(context: Context, call: ast.Call, callee: Kind, argument: ast.expr) -> str:
+    """The name of the parameter of Chainer's that an argument is for; of its layers the input is ``x``."""
+    kinds = options(callee)
+    if all(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.endswith(_OF_ONE_INPUT) for k in kinds):
+        return "x" if call.args == [argument] else ""
+    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    if row is None or row.signature is None or not row.name.startswith("chainer.functions."):
+        return ""
+    try:
+        given = row.signature.bind(call.args, call.keywords).given
+    except BindError:
+        return ""
+    return next((name for name, node in given.items() if node is argument), "")
 
 
 def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str | None:
