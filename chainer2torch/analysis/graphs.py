@@ -29,6 +29,7 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     options,
+    Union,
 )
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
 from chainer2torch.analysis.source import Source, nodes_of
@@ -395,6 +396,8 @@ def may_hold_graph(kind: Kind) -> bool:
     """Whether a value may be the result of a computation that a gradient can pass."""
     if isinstance(kind, Tup):
         return any(may_hold_graph(item) for item in kind.items)
+    if isinstance(kind, Union):
+        return any(map(may_hold_graph, kind.ordered))
     if isinstance(kind, (Lst, Dct)):
         return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
