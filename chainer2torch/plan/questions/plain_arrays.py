@@ -146,13 +146,16 @@ class _Plain(ast.NodeTransformer):
         if len(nodes) == 1 and self._is_unknown_list(nodes[0]):
             self._differ(True)
             return parsed(f"[torch.as_tensor(array) for array in {ast.unparse(value)}]")
+        if isinstance(value, ast.Name) and all(isinstance(k, Tensor) for k in options(self.question.kind(nodes[0]))):  # type: ignore[arg-type]
+            return parsed(f"tuple({ast.unparse(value)})")  # the rows of one array
         items: list[Kind] = []
         for node in nodes:
             assert node is not None
             kinds = options(self.question.kind(node))
             items += kinds if isinstance(value, ast.Tuple) else _items(node, kinds, self.question.kind)
         dtypes = {k.dtype if isinstance(k, Tensor) else "" for k in items}
-        if not items or "" in dtypes or dtypes & WHOLE and not dtypes <= WHOLE:
+        mixed = dtypes & WHOLE and not dtypes <= (WHOLE | {None} if isinstance(value, ast.Name) else WHOLE)
+        if not items or "" in dtypes or mixed:
             return None
         self._differ(None in dtypes)
         return value
@@ -161,8 +164,18 @@ class _Plain(ast.NodeTransformer):
         """Whether a list that is not shown here holds arrays of which nothing is known."""
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return False
-        kinds = options(self.question.kind(node))
-        return all(isinstance(k.element if type(k) is Lst else k, Unknown) for k in kinds)
+        kinds = [e for k in options(self.question.kind(node)) for e in (options(k.element) if type(k) is Lst else (k,))]
+        some = all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds) and any(
+            type(k) is Lst for k in options(self.question.kind(node))
+        )
+        whole = {k.dtype for k in kinds if isinstance(k, (HostArray, Tensor))}
+        mixed = bool(whole & WHOLE) and not whole <= WHOLE | {None}
+        return (
+            all(isinstance(k, Unknown) for k in kinds)
+            or some
+            and not mixed
+            and not all(isinstance(k, Tensor) for k in kinds)
+        )
 
     def _differ(self, differs: bool) -> None:
         self.difference = DEFAULT_DTYPE if differs else self.difference
