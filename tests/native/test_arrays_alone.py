@@ -1,4 +1,4 @@
-"""What a function of Chainer's takes as one array, or a list of some, becomes a tensor where it may come from the host."""
+"""What a function of Chainer's takes as one array, or a list of some, becomes a tensor, also from the host."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""`xp = get_array_module(t)` of a value that is a number where nothing is computed with it, and in properties of links."""
+"""`xp = get_array_module(t)` where `t` is a number if nothing is computed with it, and in properties of links."""
 
 import numpy as np
 

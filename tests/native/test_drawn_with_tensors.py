@@ -16,7 +16,7 @@ def run(xs):
 _CALLS = {
     "[int(xp.random.choice(4, p=row)) for row in p.array]": "np.random.choice(4, p=row.cpu().numpy())",
     "xp.zeros(4)[xp.random.choice(4, p=p.array[0])]": "np.random.choice(4, p=p.detach()[0].cpu().numpy())",
-    "xp.random.choice(4, size=3, p=p.array[0]) + xp.arange(3)": "torch.as_tensor(np.asarray(np.random.choice(4, size=3, ",
+    "xp.random.choice(4, size=3, p=p.array[0]) + xp.arange(3)": "torch.as_tensor(np.asarray(np.random.choice(4, size=3",
     "xp.random.choice(p.array[0], 3) * p.array[1, :3]": "np.random.choice(p.detach()[0].cpu().numpy(), 3)",
     "xp.random.normal(p.array, 2) * p.array": "np.random.normal(p.detach().cpu().numpy(), 2)",
     "xp.random.multinomial(5, p.array[0])": "np.random.multinomial(5, p.detach()[0].cpu().numpy())",
