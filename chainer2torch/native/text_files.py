@@ -29,7 +29,7 @@ class TextDataset(DatasetMixin):
         paths, columns = [paths] if isinstance(paths, str) else paths, []
         options = [x if isinstance(x, (list, tuple)) else [x] * len(paths) for x in (encoding, errors, newline)]
         for path, *given in zip(paths, *options, strict=True):
-            with open(path, "r", -1, *given) as lines:
+            with open(path, -1, *given) as lines:
                 columns.append(list(lines))
         if len(set(map(len, columns))) != 1:
             raise ValueError("no file, or the number of lines in files does not match")

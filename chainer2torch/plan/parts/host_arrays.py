@@ -61,7 +61,14 @@ _NO_ARRAYS = frozenset(
 )
 # parameters that take one array, in every function of Chainer's; layers that do
 _ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
-_OF_ONE_INPUT: tuple[str, ...] = ("Linear", "Convolution1D", "Convolution2D", "Convolution3D", "ConvolutionND", "EmbedID")
+_OF_ONE_INPUT: tuple[str, ...] = (
+    "Linear",
+    "Convolution1D",
+    "Convolution2D",
+    "Convolution3D",
+    "ConvolutionND",
+    "EmbedID",
+)
 _OF_ONE_INPUT += ("BatchNormalization", "LayerNormalization", "PReLU")
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
