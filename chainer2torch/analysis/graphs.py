@@ -28,6 +28,7 @@ from chainer2torch.analysis.kinds import (
     Ref,
     Tensor,
     Tup,
+    Union,
     options,
 )
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
@@ -396,9 +397,12 @@ def asked_only(source: Source, node: ast.AST) -> bool:
 
 def may_hold_graph(kind: Kind) -> bool:
     """Whether a value may be the result of a computation that a gradient can pass."""
-    if isinstance(kind, (Lst, Dct, Tup)):
-        parts = kind.items if isinstance(kind, Tup) else (kind.element,)
-        return any(may_hold_graph(option) for part in parts for option in options(part))
+    if isinstance(kind, Tup):
+        return any(may_hold_graph(item) for item in kind.items)
+    if isinstance(kind, Union):
+        return any(map(may_hold_graph, kind.ordered))
+    if isinstance(kind, (Lst, Dct)):
+        return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
 
 

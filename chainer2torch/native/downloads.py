@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -23,3 +26,18 @@ def cached_download(url: str) -> str:
     if not os.path.exists(path):
         torch.hub.download_url_to_file(url, path)
     return path
+
+
+def cache_or_load_file(path: str, creator: Callable[[str], Any], loader: Callable[[str], Any]) -> Any:
+    """``loader(path)`` when the file is there; else ``creator`` writes it and returns the content.
+
+    The file appears under its name only when it is complete. Source: chainer.dataset.cache_or_load_file.
+    """
+    if os.path.exists(path):
+        return loader(path)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".") as directory:
+        temporary = os.path.join(directory, os.path.basename(path))
+        content = creator(temporary)
+        os.replace(temporary, path)
+    return content

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 
 def _steps(y: Tensor, ends: set[Any]) -> set[Any]:
@@ -28,12 +29,18 @@ def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
     backpropagation through time, after ``y.backward()``. Source: chainer.Variable.unchain_backward.
     """
     steps = {step for step in _steps(y, set()) if not hasattr(step, "variable")}
-    for model in models:
-        for module in model.modules():
-            for name, value in list(vars(module).items()):
-                if isinstance(value, Tensor) and value.grad_fn is not None:
-                    if not any(hasattr(step, "variable") for step in _steps(value, steps)):
-                        setattr(module, name, value.detach())
+
+    def cut(x: Any) -> Any:
+        computed = isinstance(x, Tensor) and x.grad_fn is not None
+        return x.detach() if computed and not any(hasattr(step, "variable") for step in _steps(x, steps)) else x
+
+    own = vars(torch.nn.Module())
+    for module in (module for model in models for module in model.modules()):
+        for name, value in list(vars(module).items()):
+            if isinstance(value, list):
+                value[:] = tree_map(cut, value)
+            elif isinstance(value, (Tensor, tuple, dict)) and name not in own:
+                setattr(module, name, tree_map(cut, value))
 
 
 def variable(data: Any) -> Tensor:

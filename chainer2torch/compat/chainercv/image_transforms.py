@@ -278,18 +278,15 @@ def read_image(file: Any, dtype: Any = np.float32, color: bool = True, alpha: st
     with Image.open(file) as img:
         mode = "L" if not color else "RGBA" if img.mode == "RGBA" else "RGB"
         pixels = np.array(img.convert(mode), dtype=dtype)
-    if mode == "L":
-        return pixels[np.newaxis]
-    if mode == "RGBA":
-        if alpha is None:
-            raise ValueError("an image with an alpha channel: say what becomes of it with `alpha`")
+    if mode == "RGBA" and alpha is None:
+        raise ValueError("an image with an alpha channel: say what becomes of it with `alpha`")
+    if mode == "RGBA":  # where: alpha
         share = pixels[:, :, 3:] / 255
         pixels = pixels[:, :, :3]
         if alpha != "ignore":
             back = 255 if alpha == "blend_with_white" else 0
             pixels = (pixels * share + back * (1 - share)).astype(dtype)
-    planes: np.ndarray = pixels.transpose(2, 0, 1)
-    return planes
+    return pixels[np.newaxis] if mode == "L" else pixels.transpose(2, 0, 1)
 
 
 def read_label(file: Any, dtype: Any = np.int32) -> np.ndarray:

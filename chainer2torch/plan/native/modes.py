@@ -18,6 +18,7 @@ from chainer2torch.plan.native.train_flags import (
     is_value,
     module_flag,
     train_flags,
+    tells_mode,
 )
 
 _PASSED = "it is passed as a value where no module is known"
@@ -52,6 +53,8 @@ def _mark(context: Context, decisions: Decisions) -> None:
     for node in context.source.of(ast.Name, ast.Attribute):
         name = context.reference(node)
         if name is None or not asks(context.analysis, name) or not isinstance(node.ctx, ast.Load):
+            continue
+        if tells_mode(context.source, node):
             continue
         reason = _reason(context, node)
         if reason:

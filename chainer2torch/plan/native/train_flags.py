@@ -173,6 +173,12 @@ def asks(analysis: Facts, name: str) -> bool:
     return row is not None and any("TRAINING" in template for template in row.templates)
 
 
+def tells_mode(source: Source, node: ast.expr) -> bool:
+    """Whether a call of a function of Chainer's says the mode, as in version 1: ``F.dropout(x, train=train)``."""
+    call = source.parents.get(node)
+    return isinstance(call, ast.Call) and call.func is node and any(k.arg == "train" for k in call.keywords)
+
+
 def _is_variable(analysis: Facts, source: Source, node: ast.expr) -> bool:
     """Whether a name of the program holds a function, rather than spelling it."""
     while isinstance(node, ast.Attribute):
@@ -262,6 +268,8 @@ class _Calls:
             return  # the mode is set there
         if _is_variable(self.analysis, module.source, node):
             return  # what it holds was named elsewhere
+        if tells_mode(module.source, node):
+            return
         if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
             place = module_flag(self.analysis, module.source, node)
             if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere

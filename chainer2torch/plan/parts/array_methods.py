@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Tensor, options
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.calls import emit_call
+from chainer2torch.plan.parts.host_arrays import comes_from_host
 from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
@@ -52,7 +53,7 @@ def astype(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> N
         decisions.mark(node, row, row.name, "manual", "options of astype that tensors do not have")
         return
     kind = context.analysis.kind(target)
-    dtype, is_torch = dtype_of(kind), is_torch_dtype(kind)
+    dtype, is_torch = dtype_of(kind), is_torch_dtype(kind) or _is_of_tensor(context, target)
     if dtype is None and not is_torch:
         emit_call(context, decisions, call, row, node, receiver=node.value)
         return
@@ -68,6 +69,17 @@ def astype(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> N
         template = f"x.to({new}, copy=copy_)"
     decisions.replace(call, template, operands)
     decisions.mark(node, row, row.name, row.state)
+
+
+def _is_of_tensor(context: Context, dtype: ast.expr) -> bool:
+    """``x.astype(w.dtype)`` of a ``w`` that nobody knows: that of a tensor is torch's, `.to` refuses one of NumPy's."""
+    return (
+        context.choices.style == "native"
+        and isinstance(dtype, ast.Attribute)
+        and dtype.attr == "dtype"
+        and context.kind(dtype.value) == UNKNOWN
+        and not comes_from_host(context, dtype.value)
+    )
 
 
 def _is_fresh(context: Context, node: ast.expr, dtype: str | None) -> bool:

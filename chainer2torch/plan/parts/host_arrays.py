@@ -28,7 +28,12 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
+<<<<<<< HEAD
 from chainer2torch.plan.questions.none_attributes import may_hold_none
+=======
+from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
+>>>>>>> nat
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
 
@@ -58,9 +63,19 @@ _NO_ARRAYS = frozenset(
         "slices",
     }
 )
+# parameters that take one array, in every function of Chainer's; layers that do
+_ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
+_OF_ONE_INPUT: tuple[str, ...] = (
+    "Linear",
+    "Convolution1D",
+    "Convolution2D",
+    "Convolution3D",
+    "ConvolutionND",
+    "EmbedID",
+)
+_OF_ONE_INPUT += ("BatchNormalization", "LayerNormalization", "PReLU")
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
-_TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -89,10 +104,43 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
                 elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
                     wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
+<<<<<<< HEAD
             # what takes nothing, too, is handed that on as it is
             takes_none = not all(isinstance(k, Ref) for k in options(callee)) or argument in without
             is_given = not takes_none or not may_hold_none(context, argument)
+=======
+            if template == "compat.from_host(value)" and context.choices.style == "native":
+                alone = _of_arrays_alone(context, call, callee, argument)
+                if alone is not None:
+                    wrap(context, decisions, argument, alone)
+                    continue
+            # a link that takes nothing, too, is handed that on as it is
+            is_given = all(isinstance(k, Ref) for k in options(callee)) or not may_be_none(context, argument)
+>>>>>>> nat
             wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
+
+
+def _of_arrays_alone(context: Context, call: ast.Call, callee: Kind, argument: ast.expr) -> str | None:
+    """What makes a tensor of what can be nothing but an array, or a list of some: anything else would raise."""
+    name = _parameter_of(context, call, callee, argument)
+    if name == "xs" and not runs_backwards(context, argument):
+        return "[torch.as_tensor(item) for item in value]"
+    return tensor_of(context, argument) if name in _ONE_ARRAY else None
+
+
+def _parameter_of(context: Context, call: ast.Call, callee: Kind, argument: ast.expr) -> str:
+    """The name of the parameter of Chainer's that an argument is for; of its layers the input is ``x``."""
+    kinds = options(callee)
+    if all(isinstance(k, Inst) and isinstance(k.cls, str) and k.cls.endswith(_OF_ONE_INPUT) for k in kinds):
+        return "x" if call.args == [argument] else ""
+    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
+    if row is None or row.signature is None or not row.name.startswith("chainer.functions."):
+        return ""
+    try:
+        given = row.signature.bind(call.args, call.keywords).given
+    except BindError:
+        return ""
+    return next((name for name, node in given.items() if node is argument), "")
 
 
 def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str | None:
@@ -263,22 +311,6 @@ def _is_made_of_host(context: Context, call: ast.Call) -> bool:
         and _is_unknown(context, call)
         and any(isinstance(k, HostArray) for kind in given for k in options(kind))
     )
-
-
-def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
-    """Whether a value is an array in any case: ``if gpu >= 0: x = cuda.to_gpu(x)`` stands before it."""
-    if not isinstance(node, ast.Name) or context.migrated:
-        return False
-    around = set(context.source.ancestors(node))
-    for value in assigned(context, node, None):
-        given = value.args[0] if isinstance(value, ast.Call) and value.args else None
-        if not isinstance(given, ast.Name) or given.id != node.id or value.lineno > node.lineno:
-            continue
-        choice = context.source.enclosing(value, ast.If)
-        assert isinstance(value, ast.Call)
-        if context.analysis.kind(value.func) in _TO_GPU and choice is not None and choice not in around:
-            return True
-    return False
 
 
 def is_sent(context: Context, node: ast.expr, depth: int = 0) -> bool:

@@ -15,12 +15,13 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
-from chainer2torch.plan.parts.values import asks_numbers, of_unknown
+from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
+from chainer2torch.plan.questions.walked_parameters import is_walked_parameter
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_origins import may_lack_parameters
 from chainer2torch.rules.signature import Bound
@@ -29,6 +30,13 @@ from chainer2torch.rules.table import Row
 # parameters of links: a helper finds them under torch's names
 _OF_LINKS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _HELD_ARRAYS = frozenset({"chainer.Variable.data", "chainer.Variable.array"})
+_ARRAY_KINDS = (HostArray, Tensor)
+# methods of arrays that tensors have, too, with the words that mean the same (PyTorch takes `axis` for `dim`)
+_SAME_WORDS = {
+    **dict.fromkeys(("sum", "mean"), ("axis", "keepdims")),
+    **dict.fromkeys(("argmax", "argmin", "cumsum", "cumprod", "prod"), ("axis",)),
+    **dict.fromkeys(("max", "min", "ravel"), ()),
+}
 _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 _ARRAYS = frozenset({"chainer.Variable.array", "chainer.Variable.data"})
 
@@ -79,6 +87,8 @@ def _of_several_kinds(
     same = all(same_rule(r, row) for r in found)
     if same and _same_on_host(kinds, row, node.attr):
         decisions.mark(node, row, row.name, row.state)
+    elif context.choices.style == "native" and _is_asked_alike(context, node, kinds):
+        decisions.mark(node, row, row.name, "exact")
     elif context.choices.style == "native" and all(_stays(context, r, node) for r in found):
         decisions.mark(node, row, row.name, "exact" if row.state == "exact" else "review")
     elif (
@@ -130,7 +140,10 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row:
             template = "self"
         if template != f"self.{node.attr}":
             decisions.replace(node, template, {"self": context.operand(node.value)})
-    decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
+    known = row.name == "chainer.Variable.requires_grad" and is_walked_parameter(context, node.value)
+    decisions.mark(
+        node, row, row.name, "exact" if known else row.state, "" if known else row.note if row.state != "exact" else ""
+    )
 
 
 def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:
@@ -192,7 +205,7 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         statement,
         ReplaceStatement(
             context.source.start(statement),
-            row.set,
+            held_array(context, statement.value, row.set) if row.name in _ARRAYS else row.set,
             {"self": context.operand(node.value), "value": context.operand(statement.value)},
         ),
     )
@@ -232,6 +245,15 @@ def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
         and row.function is None
         and [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
     )
+
+
+def _is_asked_alike(context: Context, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """Whether an array of the host and a tensor have a method with NumPy's words: ``x.sum(axis=2)``, ``x.max()``."""
+    call = context.source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.func is not node or not all(isinstance(k, _ARRAY_KINDS) for k in kinds):
+        return False
+    words = _SAME_WORDS.get(node.attr)
+    return words is not None and len(call.args) <= len(words[:1]) and all(k.arg in words for k in call.keywords)
 
 
 def _at_run_time(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:

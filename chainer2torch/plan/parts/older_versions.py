@@ -14,6 +14,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.plan.questions.idle_modes import never_drop
 from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.rules.table import Row
 
@@ -171,6 +172,8 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     if plain and training == "value" and not _is_bool(context, value):
         training = "bool(value)"
     template = f"layer.train({'' if silent else training})(*args, **kwargs)"
+    if context.choices.style == "native" and never_drop(context, kinds):
+        template, plain = "layer(*args, **kwargs)", True
     decisions.edit(
         call,
         Replace(
@@ -289,7 +292,8 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
         and not call.keywords
         and (context.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
     )
-    if context.migrated or not context.imports_chainer or not (named or second):
+    own = context.choices.style == "native" and named and _takes_mode(context, call)
+    if context.migrated or not context.imports_chainer or own or not (named or second):
         silent = len(call.args) == 1 and not call.keywords and context.analysis.kind(call.func) != UNKNOWN
         if silent and not context.migrated and _keeps_training(context) and _has_untold_normalization(context):
             _ask_for_mode(decisions, call)
@@ -305,3 +309,19 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
         ),
     )
     decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _takes_mode(context: Context, call: ast.Call) -> bool:
+    """Whether a model of the project takes the mode under the name that a call gives it, and so many arguments.
+
+    A layer of torch would raise.
+    """
+    modes = {k.arg for k in call.keywords} & _MODES.keys()
+    return any(
+        info.name in ("__call__", "forward")
+        and info.cls is not None
+        and context.analysis.derives(info.cls, "chainer.Link")
+        and modes <= {a.arg for a in (*info.node.args.args, *info.node.args.kwonlyargs)}
+        and (info.node.args.vararg is not None or len(info.node.args.args) > len(call.args))
+        for info in context.analysis.functions.values()
+    )

@@ -13,6 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
+from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
@@ -266,6 +267,8 @@ def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribu
         or isinstance(parent, (ast.Tuple, ast.List))
         and isinstance(context.source.parents.get(parent), ast.Compare)
     )
+    if node.attr == "dtype" and isinstance(parent, ast.Compare) and _beside_torch_dtype(context, parent, node):
+        return False  # what compares dtypes of torch makes one of it
     if node.attr == "dtype" and compared and (context.holds_tensors or context.analysis.kind(node.value) != UNKNOWN):
         decisions.replace(node, "compat.dtype_of(x)", {"x": context.operand(node.value)})
     elif (
@@ -363,3 +366,9 @@ def _may_be_array(kind: Kind) -> bool:
 def _is_of_torch(node: ast.expr) -> bool:
     """Whether an expression is a name of torch's, such as ``torch.float16``."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch"
+
+
+def _beside_torch_dtype(context: Context, compared: ast.Compare, node: ast.expr) -> bool:
+    """Whether ``node`` is one of two dtypes that are compared, and the other is known to be a tensor's."""
+    sides = [side for side in (compared.left, *compared.comparators) if side is not node]
+    return len(sides) == 1 and is_torch_dtype(context.analysis.kind(sides[0]))

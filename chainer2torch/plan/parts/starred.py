@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -77,8 +77,16 @@ def emit_with_numpy(context: Context, decisions: Decisions, node: ast.Call, row:
     if case is None or case.torch != WITH_NUMPY:
         return False
     part = {"xp.Random": "random.", "xp.LinearAlgebra": "linalg."}.get(row.name.rpartition(".")[0], "")
-    function = f"numpy.{part}{row.name.rpartition('.')[2]}"
+    name = row.name.rpartition(".")[2]
+    function = f"numpy.{part}{name}"
     operands = {"self": context.operand(module)}
+    if part == "random.":
+        call = _call(context, node, function, operands, [], on_host=True)
+        one = name == "choice" and len(node.args) < 2 and all(k.arg != "size" for k in node.keywords)
+        template = call if one else f"torch.as_tensor(numpy.asarray({call}), device=self)"
+        decisions.replace(node, template, operands)
+        decisions.mark(node.func, row, row.name, row.state, row.note)
+        return True
     call = _call(context, node, "native.with_numpy", operands, [ast.Name(function)])
     decisions.replace(node, f"{call[:-1]}, device=self)", operands)
     decisions.mark(node.func, row, row.name, row.state, row.note)
@@ -213,13 +221,22 @@ def _replace(context: Context, decisions: Decisions, node: ast.Call, callee: str
 
 
 def _call(
-    context: Context, node: ast.Call, callee: str, operands: dict[str, Operand], first: Sequence[ast.expr]
+    context: Context,
+    node: ast.Call,
+    callee: str,
+    operands: dict[str, Operand],
+    first: Sequence[ast.expr],
+    on_host: bool = False,
 ) -> str:
-    """The text of a call with the arguments of another one, which become operands."""
+    """The text of a call with the arguments of another one, which become operands: tensors as arrays ``on_host``."""
 
     def name(value: ast.expr) -> ast.expr:
         label = f"argument_{len(operands)}"
         operands[label] = context.operand(value)
+        kinds = options(context.kind(value))
+        if on_host and all(isinstance(k, Tensor) for k in kinds):
+            whole = all(isinstance(k, Tensor) and k.array for k in kinds)
+            return ast.Name(f"{label}{'' if whole else '.detach()'}.cpu().numpy()")
         return ast.Name(label)
 
     args = [ast.Starred(name(a.value)) if isinstance(a, ast.Starred) else name(a) for a in node.args]

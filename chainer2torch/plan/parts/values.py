@@ -7,6 +7,8 @@ import ast
 from chainer2torch.analysis.kinds import Inst, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.questions.lazy_layers import may_be_lazy
 
 _ARRAYS = frozenset({"data", "array"})
 _NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
@@ -46,6 +48,17 @@ def of_unknown(context: Context, node: ast.Attribute, template: str) -> str:
     if isinstance(context.source.parents.get(node), ast.Compare):
         return "compat.array_of(self)"
     return "self" if asks_numbers(context, node) else template
+
+
+def held_array(context: Context, value: ast.expr, helper: str, target: str = "self") -> str:
+    """What ``x.array = value`` becomes: ``x`` holds that array from now on.
+
+    A parameter that waits for its shape would forget it with the first input: the helper gives it the shape.
+    """
+    if context.choices.style != "native" or context.analysis.once(may_be_lazy):
+        return helper
+    whole = all(isinstance(k, Tensor) for k in options(context.analysis.kind(value)))
+    return f"{target}.data = {'value' if whole else tensor_of(context, value)}"
 
 
 def asks_numbers(context: Context, node: ast.Attribute) -> bool:

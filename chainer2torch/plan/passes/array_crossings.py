@@ -31,7 +31,6 @@ from chainer2torch.plan.parts.host_arrays import (
     filled_in_place,
     is_initializer,
     is_moved_to_device,
-    is_sent_by_choice,
     may_be_host_array,
     takes_variables,
     tensor_of,
@@ -60,6 +59,7 @@ from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import among_tensors
+from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})

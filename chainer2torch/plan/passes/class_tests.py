@@ -92,7 +92,8 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:
         return
-    if also := _also(context, row, made):
+    also = _also(context, row, made)
+    if also and not _are_asked_for(context, test, also):
         state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
     decisions.replace(node, _asked(context, row, made, new), {})
     decisions.use(node)
@@ -120,6 +121,18 @@ def _also(context: Context, row: Row, made: list[str]) -> list[str]:
         for other in others
         if other is not row and other.value and torch_classes(other) & set(made)
     )
+
+
+def _are_asked_for(context: Context, test: ast.Call, others: list[str]) -> bool:
+    """Whether the same is done with all that become one class: ``isinstance(x, A) or isinstance(x, B)``, ``(A, B)``."""
+    outer = context.source.parents.get(test)
+    tests = outer.values if isinstance(outer, ast.BoolOp) and isinstance(outer.op, ast.Or) else [test]
+    asked: set[str] = set()
+    for one in tests:
+        if isinstance(one, ast.Call) and len(one.args) == 2 and ast.unparse(one.args[0]) == ast.unparse(test.args[0]):
+            classes = one.args[1].elts if isinstance(one.args[1], ast.Tuple) else [one.args[1]]
+            asked |= {(context.reference(cls) or "").rpartition(".")[2] for cls in classes}
+    return asked.issuperset(others)
 
 
 def _asked(context: Context, row: Row, made: list[str], new: str) -> str:

@@ -14,6 +14,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts import inner_state, stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
+from chainer2torch.plan.parts.values import held_array
 from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
@@ -40,7 +41,7 @@ _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
 _COPIES = {"copy": 0, "repeat": 1}  # methods that may fill anew, with the place of their argument `mode`
 _REFILLED = "the copy gets Chainer's default first values, not those that the constructor of the link gives"
 _ONES = "a normalization that lacks its gamma has a buffer of ones here; ask isinstance(layer.weight, nn.Parameter)"
-_SETTERS = {"array": "set_array", "data": "set_array", "grad": "set_grad"}
+_SET = frozenset({"array", "data", "grad"})
 _BY_NAME = "an attribute of a link whose class is not known here: looked up by Chainer's name at run time"
 
 
@@ -279,7 +280,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
     if (
         isinstance(statement, ast.Attribute)
         and isinstance(statement.ctx, ast.Store)
-        and statement.attr in _SETTERS
+        and statement.attr in _SET
         and isinstance(outer, ast.Assign)
         and len(outer.targets) == 1
     ):
@@ -287,7 +288,9 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
             outer,
             ReplaceStatement(
                 context.source.start(outer),
-                f"compat.{_SETTERS[statement.attr]}({looked_up}, value)",
+                f"compat.set_grad({looked_up}, value)"
+                if statement.attr == "grad"
+                else held_array(context, outer.value, f"compat.set_array({looked_up}, value)", looked_up),
                 {"obj": receiver, "value": context.operand(outer.value)},
             ),
         )

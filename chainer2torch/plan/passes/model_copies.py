@@ -47,6 +47,8 @@ def run(context: Context) -> Decisions:
             wanted = len(call.args) == 1 and any(context.analysis.is_link(k) for k in kinds)
         else:
             wanted = any(_keeps(context, k, set()) for k in kinds) and not _is_fresh(context, call.args[0])
+            if wanted and context.choices.style == "native":  # else PyTorch refuses the copy of what has a graph
+                wanted = kinds != (UNKNOWN,) and not context.migrated and not _is_being_made(context, call)
         if wanted:
             operands = {"x": context.operand(call.args[0])}
             if len(call.args) == 2:
@@ -81,6 +83,13 @@ def _is_fresh(context: Context, value: ast.expr) -> bool:
         and isinstance(context.analysis.kind(parent.func), (Class, Ref))
         for node, parent in zip(uses, parents)
     )
+
+
+def _is_being_made(context: Context, call: ast.Call) -> bool:
+    """Whether the constructor of a link copies a link that it is handed: ``self.ema = copy.deepcopy(target)``."""
+    method, cls = context.source.enclosing(call, ast.FunctionDef), context.enclosing_class(call)
+    named = isinstance(method, ast.FunctionDef) and method.name == "__init__"
+    return named and cls is not None and context.analysis.derives(cls, "chainer.Link")
 
 
 def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:

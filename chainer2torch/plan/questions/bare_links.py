@@ -28,7 +28,16 @@ def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
     found: set[ClassInfo] = set()
     while more := {c for c in links if c not in found and all(_is_bare(analysis, n, found) for n in registering[c])}:
         found |= more
-    return frozenset(found)
+    return frozenset(found - {base for base in found if _is_only_base(analysis, base, links, found)})
+
+
+def _is_only_base(analysis: Analysis, cls: ClassInfo, links: list[ClassInfo], bare: set[ClassInfo]) -> bool:
+    """Whether a program makes no object of a class but heirs that have parameters: of the class alone asking raises."""
+    heirs = [other for other in links if other is not cls and cls in analysis.mro(other)]
+    made = any(
+        isinstance(k, Inst) and k.cls is cls for call in analysis.makers.values() for k in options(analysis.kind(call))
+    )
+    return bool(heirs) and not made and not any(heir in bare for heir in heirs)
 
 
 def _registering(analysis: Analysis, cls: ClassInfo) -> list[ast.AST]:
@@ -39,11 +48,26 @@ def _registering(analysis: Analysis, cls: ClassInfo) -> list[ast.AST]:
         nodes = list(nodes_of(base.node))
         blocks = [n for n in nodes if isinstance(n, ast.With) and len(n.items) == 1 and _is_scope(n.items[0])]
         of_blocks = {id(inner) for block in blocks for inner in nodes_of(block.items[0])}
-        # a constructor of the project's says itself what it registers of what it is handed
-        own = any("__init__" in other.methods for other in bases[at + 1 :])
         found += blocks
-        found += [n for n in nodes if id(n) not in of_blocks and (_registers(n) or not own and _hands_links_on(n))]
+        found += [
+            n
+            for n in nodes
+            if id(n) not in of_blocks and (_registers(n) or _hands_links_on(n) and not _is_own(n, bases, at))
+        ]
     return found
+
+
+def _is_own(call: ast.AST, bases: list[ClassInfo], at: int) -> bool:
+    """Whether a constructor of the project's is called, which says itself what it registers of what it is handed.
+
+    ``super(Base, self).__init__(l1=...)`` begins behind ``Base``.
+    """
+    asked = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    named = asked.args[0] if isinstance(asked, ast.Call) and asked.args else None
+    for place, base in enumerate(bases):
+        if isinstance(named, ast.Name) and base.name == named.id and place >= at:
+            at = place
+    return any("__init__" in other.methods for other in bases[at + 1 :])
 
 
 def _is_scope(item: ast.withitem) -> bool:

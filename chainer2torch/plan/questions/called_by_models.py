@@ -13,6 +13,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import FuncInfo
 
 _MODELS = ("chainer.Link", "chainer.FunctionNode", "chainer.Function")
+_FUNCTIONS = "chainer.functions."  # a class of a function: `convolution_2d.Convolution2DFunction`
 _LOSS_FUNCTIONS = frozenset({"lossfun", "loss_func"})
 _COMPUTING = frozenset({"forward", "backward"})  # `forward_cpu`, too
 
@@ -23,7 +24,11 @@ def called_by_models(analysis: Analysis) -> frozenset[ast.AST]:
     named = _places(analysis, {info.name for info in infos})
     losses = _losses(analysis)
     begins: set[ast.AST] = {
-        info.node for info in infos if _computes(analysis, info, info.name in named) or _is_loss(analysis, info, losses)
+        info.node
+        for info in infos
+        if _computes(analysis, info, info.name in named)
+        or _is_loss(analysis, info, losses)
+        or _is_property(analysis, info)
     }
     others: dict[ast.AST, FuncInfo] = {info.node: info for info in infos if info.node not in begins}
     found = {node for node, info in others.items() if named.get(info.name) and not info.name.startswith("__")}
@@ -41,8 +46,17 @@ def _computes(analysis: Analysis, info: FuncInfo, is_named: bool) -> bool:
     return (
         info.cls is not None
         and (name == "__call__" or name.partition("_")[0] in _COMPUTING or is_left)
-        and any(analysis.derives(info.cls, base) for base in _MODELS)
+        and (
+            any(analysis.derives(info.cls, base) for base in _MODELS)
+            or any(isinstance(base, str) and base.startswith(_FUNCTIONS) for base in analysis.mro(info.cls))
+        )
     )
+
+
+def _is_property(analysis: Analysis, info: FuncInfo) -> bool:
+    """A property of a link, which computes with its parameters: ``W``, the weights times a norm."""
+    stated = any(isinstance(d, ast.Name) and d.id == "property" for d in getattr(info.node, "decorator_list", []))
+    return stated and info.cls is not None and analysis.derives(info.cls, "chainer.Link")
 
 
 def _is_loss(analysis: Analysis, info: FuncInfo, losses: set[str]) -> bool:

@@ -15,11 +15,13 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import GraphUse, asked_only, may_hold_graph, uses_of_graphs
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
 CUTS = "unchain_backward"
+_FILLING = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_STATE = frozenset({"LSTM", "StatefulGRU", "StatefulMGU", "StatefulPeepholeLSTM", "StatefulZoneoutLSTM"})
 
@@ -117,7 +119,7 @@ def _imported(source: Source) -> set[str]:
 class _Function:
     """One function in which graphs are cut."""
 
-    def __init__(self, analysis: Analysis, source: Source, scope: ast.AST, state: bool | None):
+    def __init__(self, analysis: Analysis, source: Source, scope: ast.AST, state: bool):
         self.analysis, self.source, self.scope, self.state = analysis, source, scope, state
         self.uses = uses_of_graphs(analysis.kind, source, scope)
         self.stops: dict[ast.Call, tuple[str, ...]] = {}
@@ -144,8 +146,8 @@ class _Function:
         kinds = {name: self._kinds(name) for name in names}
         if any(not self._is_tensor(name, found, receiver.id) for name, found in kinds.items()):
             return None
-        models = self._models(call) if self.state is not False else ()
-        if self.state is None or self.state and not models:
+        models = self._models(call) if self.state else ()
+        if self.state and not models:
             return None
         return Cut(models, names)
 
@@ -268,8 +270,8 @@ def made(name: str) -> str:
     return f"{name}_with_graph"
 
 
-def _has_state(analysis: Analysis, files: list[ModuleInfo]) -> bool | None:
-    """Whether links carry tensors from one call to the next; None: in lists and the like, which are not looked into."""
+def _has_state(analysis: Analysis, files: list[ModuleInfo]) -> bool:
+    """Whether links carry tensors from one call to the next."""
     found = False
     for module in files:
         source = module.source
@@ -279,10 +281,7 @@ def _has_state(analysis: Analysis, files: list[ModuleInfo]) -> bool | None:
             cls = analysis.classes.get(node)
             if cls is None or not analysis.derives(cls, "chainer.Link"):
                 continue
-            for read in carried(analysis, source, cls):
-                if any(isinstance(k, (Lst, Tup, Dct)) and may_hold_graph(k) for k in options(analysis.kind(read))):
-                    return None
-                found = True
+            found = found or bool(carried(analysis, source, cls))
     return found
 
 
@@ -304,12 +303,35 @@ def carried(analysis: Analysis, source: Source, cls: ClassInfo) -> list[ast.Attr
             ):
                 continue
             if isinstance(node.ctx, ast.Load):
+                if _is_filled(source, node):
+                    computed.add(node.attr)
                 if cuts or not _made_before(source, method.node, node):
                     reads.append(node)
-            elif isinstance(node.ctx, ast.Store):
+            elif isinstance(node.ctx, ast.Store) and not _is_array(analysis, source, node):
                 computed.add(node.attr)
     others = {node.attr for node in reads if _is_another_object(analysis, source, node)}
     return [n for n in reads if n.attr in computed and n.attr not in others and not asked_only(source, n)]
+
+
+def _is_filled(source: Source, node: ast.Attribute) -> bool:
+    """``self.states.append(h)``, ``self.states['h'] = h``: what is held is put into it."""
+    outer: ast.AST | None = source.parents.get(node)
+    while isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Load):
+        outer = source.parents.get(outer)
+    if isinstance(outer, ast.Attribute):
+        return outer.attr in _FILLING and isinstance(source.parents.get(outer), ast.Call)
+    return isinstance(outer, ast.Subscript)
+
+
+def _is_array(analysis: Analysis, source: Source, target: ast.Attribute) -> bool:
+    """Whether an attribute is given what an array module makes of something unknown: it has no graph."""
+    statement = source.parents.get(target)
+    value = statement.value if isinstance(statement, ast.Assign) and statement.targets == [target] else None
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):  # `xp.mean(t).reshape(1, -1)`
+        value = value.func.value
+        if analysis.kind(value) in (EITHER, XP):
+            return True
+    return False
 
 
 def _is_another_object(analysis: Analysis, source: Source, node: ast.Attribute) -> bool:

@@ -15,8 +15,9 @@ from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tens
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.asked_shapes import has_shape
+from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_origins import gives_array, gives_list
-from chainer2torch.plan.questions.xp_uses import has_shape
 from chainer2torch.plan.question import Question, parsed
 
 DEFAULT_DTYPE = "default-dtype"
@@ -39,7 +40,7 @@ def plain_arrays(context: Context, template: str, question: Question) -> tuple[s
     if taken := _TAKING_ARRAYS.match(template):
         name = taken[2]
         axis = {"axis", "axes", "repeats", "shift"} & question.bound.given.keys()
-        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(question, name):
+        if (taken[1] in _OF_ARRAYS_ALONE or axis) and _may_be_tensor(context, question, name):
             template = template.replace(f"native.as_tensor({name}, self)", name, 1)
     plain = _Plain(context, question)
     tree = plain.visit(ast.parse(template, mode="eval"))
@@ -145,13 +146,16 @@ class _Plain(ast.NodeTransformer):
         if len(nodes) == 1 and self._is_unknown_list(nodes[0]):
             self._differ(True)
             return parsed(f"[torch.as_tensor(array) for array in {ast.unparse(value)}]")
+        if isinstance(value, ast.Name) and all(isinstance(k, Tensor) for k in options(self.question.kind(nodes[0]))):  # type: ignore[arg-type]
+            return parsed(f"tuple({ast.unparse(value)})")  # the rows of one array
         items: list[Kind] = []
         for node in nodes:
             assert node is not None
             kinds = options(self.question.kind(node))
             items += kinds if isinstance(value, ast.Tuple) else _items(node, kinds, self.question.kind)
         dtypes = {k.dtype if isinstance(k, Tensor) else "" for k in items}
-        if not items or "" in dtypes or dtypes & WHOLE and not dtypes <= WHOLE:
+        mixed = dtypes & WHOLE and not dtypes <= (WHOLE | {None} if isinstance(value, ast.Name) else WHOLE)
+        if not items or "" in dtypes or mixed:
             return None
         self._differ(None in dtypes)
         return value
@@ -160,8 +164,18 @@ class _Plain(ast.NodeTransformer):
         """Whether a list that is not shown here holds arrays of which nothing is known."""
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return False
-        kinds = options(self.question.kind(node))
-        return all(isinstance(k.element if type(k) is Lst else k, Unknown) for k in kinds)
+        kinds = [e for k in options(self.question.kind(node)) for e in (options(k.element) if type(k) is Lst else (k,))]
+        some = all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds) and any(
+            type(k) is Lst for k in options(self.question.kind(node))
+        )
+        whole = {k.dtype for k in kinds if isinstance(k, (HostArray, Tensor))}
+        mixed = bool(whole & WHOLE) and not whole <= WHOLE | {None}
+        return (
+            all(isinstance(k, Unknown) for k in kinds)
+            or some
+            and not mixed
+            and not all(isinstance(k, Tensor) for k in kinds)
+        )
 
     def _differ(self, differs: bool) -> None:
         self.difference = DEFAULT_DTYPE if differs else self.difference
@@ -194,13 +208,14 @@ def _as_tensor(value: ast.expr, call: ast.Call) -> ast.Call:
     return ast.Call(parsed("torch.as_tensor"), [value], [*dtype, ast.keyword("device", call.args[1])])
 
 
-def _may_be_tensor(question: Question, name: str) -> bool:
+def _may_be_tensor(context: Context, question: Question, name: str) -> bool:
     """Whether nothing is known of an argument but that it may be a tensor: CuPy takes no list and no array of NumPy's.
 
     Neither does torch, which raises.
     """
-    kinds = question.kinds(name)
-    return bool(kinds) and all(isinstance(kind, (Batch, Unknown, Tensor)) for kind in kinds)
+    kinds, given = question.kinds(name), question.bound.given.get(name)
+    on_host = given is not None and is_sent_by_choice(context, given)  # an array of NumPy where nothing sends it
+    return bool(kinds) and not on_host and all(isinstance(kind, (Batch, Unknown, Tensor)) for kind in kinds)
 
 
 __all__ = ["DEFAULT_DTYPE", "plain_arrays"]

@@ -28,6 +28,7 @@ from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.asked_shapes import has_shape
 from chainer2torch.plan.questions.bare_links import without_parameters
 from chainer2torch.plan.questions.called_by_models import called_by_models
 
@@ -102,7 +103,12 @@ def _are_of_models(context: Context, values: list[ast.expr]) -> bool:
     Elsewhere it may be an array of the host: what the program makes with it has to be one then, too. Its ``device`` is
     a text for NumPy 2, so nothing would raise.
     """
-    kinds = [k for value in values for k in options(context.kind(value))]
+    kinds = [
+        k
+        for value in values
+        for k in options(context.kind(value))
+        if scalar_type(k) is None or not has_shape(context, value, by_then=False)  # 0 where nothing is computed
+    ]
     if any(isinstance(value, ast.Starred) for value in values):
         return False
     if not all(isinstance(k, (Unknown, Tensor)) for k in kinds):

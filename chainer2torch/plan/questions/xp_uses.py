@@ -10,7 +10,6 @@ from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, 
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.reading import read
@@ -21,14 +20,12 @@ from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
 
 CALLED = ("__call__", "forward")
-_PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
 WITH_NUMPY = "native.with_numpy(self)"
 _PARTS = ("Module", "Random", "LinearAlgebra")
 _NOT_OF_NUMPY = frozenset(
     ("asnumpy", "copyto", "errstate", "fill_diagonal", "get_array_module", "place", "put", "put_along_axis", "putmask")
     + ("scatter_add", "seed", "shuffle")
 )
-_CONDITIONAL = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
 def module_in(node: ast.expr) -> ast.expr:
@@ -204,28 +201,6 @@ def kind_on_device(context: Context, node: ast.AST) -> Kind:
     if kind != UNKNOWN or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return kind
     return Tensor(None, None, array=True) if context.kind(node.func.value) == EITHER else kind
-
-
-def has_shape(context: Context, node: ast.AST) -> bool:
-    """Whether a name holds an array for sure: its function has asked it for a shape by then, which no list has."""
-    scope = context.scopes.get(node) if isinstance(node, ast.Name) else None
-    if not isinstance(node, ast.Name) or not isinstance(scope, ast.FunctionDef):
-        return False
-    stores = [
-        n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)
-    ]
-    is_parameter = any(isinstance(n, ast.arg) and n.arg == node.id for n in nodes_of(scope.args))
-    return len(stores) + is_parameter == 1 and any(
-        isinstance(n, ast.Attribute)
-        and n.attr in ("shape", "ndim")
-        and isinstance(n.value, ast.Name)
-        and n.value.id == node.id
-        and not any(isinstance(a, _CONDITIONAL) for a in context.source.ancestors(n) if a in inside)
-        for statement in scope.body
-        if isinstance(statement, _PLAIN) and statement.lineno <= node.lineno
-        for inside in [set(nodes_of(statement))]
-        for n in inside
-    )
 
 
 def is_drawn(row: Row) -> bool:

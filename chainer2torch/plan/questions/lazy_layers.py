@@ -1,0 +1,67 @@
+"""Whether some layer or parameter of a program may wait for its first input to get its shape."""
+
+from __future__ import annotations
+
+import ast
+
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
+from chainer2torch.analysis.source import Source
+from chainer2torch.plan.questions.nones import parameters_of_none
+
+_LINKS = "chainer.links."
+_PARAMETERS = frozenset({"chainer.Parameter", "chainer.variable.Parameter"})
+_SIZED_LATER = frozenset({"add_param", "add_uninitialized_param"})
+_SIZES = frozenset({"in_channels", "in_size", "size"})
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def may_be_lazy(analysis: Analysis) -> bool:
+    """Whether a program makes a layer whose first size is left out or may be None, or a parameter without a shape.
+
+    Assigning to ``.data`` of a parameter of torch that waits for its shape is forgotten with the first input.
+    """
+    return any(
+        _waits(analysis, module.source, call)
+        for module in analysis.project.modules.values()
+        for call in module.source.of(ast.Call)
+    )
+
+
+def _waits(analysis: Analysis, source: Source, call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _SIZED_LATER:
+        return len(call.args) < 2 and not any(k.arg == "shape" for k in call.keywords)
+    names = [k.name for k in options(analysis.kind(call.func)) if isinstance(k, Ref) and not _is_whole(k.name)]
+    if any(name in _PARAMETERS for name in names):
+        return len(call.args) < 2 and not any(k.arg == "shape" for k in call.keywords)
+    if not any(name.startswith(_LINKS) for name in names):
+        return False
+    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        return True
+    sizes = [*call.args[:1], *(k.value for k in call.keywords if k.arg in _SIZES)]
+    stated = len(call.args) + len(call.keywords)
+    return (
+        not sizes
+        or any(stated < _stated_at_least(name) for name in names)
+        or any(_may_be_none(analysis, source, value) for value in sizes)
+    )
+
+
+def _stated_at_least(link: str) -> int:
+    """How many arguments a link of Chainer's has where its first one is the size of the input."""
+    name = link.rpartition(".")[2]
+    return 3 if "onvolution" in name else 1 if "Norm" in name else 2
+
+
+def _is_whole(link: str) -> bool:
+    """Whether a link of Chainer's holds others that have their sizes: ``VGG16Layers``, ``Classifier``."""
+    return link.startswith(_LINKS) and link.endswith(("Layers", ".Classifier"))
+
+
+def _may_be_none(analysis: Analysis, source: Source, value: ast.expr) -> bool:
+    kinds = options(analysis.kind(value))
+    if any(k == NONE for k in kinds):
+        return True
+    if isinstance(value, ast.Name):
+        return (source.enclosing(value, *_FUNCTIONS), value.id) in analysis.once(parameters_of_none)
+    return UNKNOWN in kinds and not isinstance(value, (ast.BinOp, ast.Constant))
