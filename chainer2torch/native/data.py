@@ -120,7 +120,9 @@ class Part(Subset[Any]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             index = range(len(self))[index]
-        return self.__getitems__(index) if hasattr(index, "__iter__") else super().__getitem__(index)
+        if hasattr(index, "__iter__"):
+            return self.__getitems__(index)
+        return super().__getitem__(index)  # type: ignore[no-untyped-call]
 
     def __getitems__(self, indices: Any) -> list[Any]:
         return [self.dataset[self.indices[i]] for i in indices]

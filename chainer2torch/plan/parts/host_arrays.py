@@ -28,12 +28,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
-<<<<<<< HEAD
 from chainer2torch.plan.questions.none_attributes import may_hold_none
-=======
-from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
->>>>>>> nat
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
 
@@ -104,19 +100,14 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
                 elif layer and own == UNKNOWN and (template := as_tensor(context, item, layer)) is not None:
                     wrap(context, decisions, item, template)
         elif (template := as_tensor(context, argument, layer)) is not None:
-<<<<<<< HEAD
-            # what takes nothing, too, is handed that on as it is
-            takes_none = not all(isinstance(k, Ref) for k in options(callee)) or argument in without
-            is_given = not takes_none or not may_hold_none(context, argument)
-=======
             if template == "compat.from_host(value)" and context.choices.style == "native":
                 alone = _of_arrays_alone(context, call, callee, argument)
                 if alone is not None:
                     wrap(context, decisions, argument, alone)
                     continue
-            # a link that takes nothing, too, is handed that on as it is
-            is_given = all(isinstance(k, Ref) for k in options(callee)) or not may_be_none(context, argument)
->>>>>>> nat
+            # what takes nothing, too, is handed that on as it is
+            takes_none = not all(isinstance(k, Ref) for k in options(callee)) or argument in without
+            is_given = not takes_none or not may_hold_none(context, argument)
             wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
 
 
