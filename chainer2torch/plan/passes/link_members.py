@@ -130,7 +130,8 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
     by_name = scalar_type(context.analysis.kind(node.slice)) == "str"
     if not isinstance(node.ctx, ast.Load) or not all(
         isinstance(k, Inst)
-        and (k.cls != "chainer.Chain" and context.analysis.derives(k.cls, "chainer.Chain") or by_name)
+        and k.cls != "chainer.Chain"
+        and (by_name or context.analysis.derives(k.cls, "chainer.Chain"))
         and context.analysis.is_link(k)
         and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
         for k in kinds
