@@ -42,7 +42,7 @@ def run(
     for case in rest:
         record = result.records.get(case["id"])
         if record is not None:
-            files = [f"{case['id']}.npz", *record.get("weights", {}).values()]
+            files = [f"{case['id']}.npz", *record.get("weights", {}).values(), *record.get("held", {})]
             kept.put(keys[case["id"]], {**record, _VERSIONS: result.versions}, [folder / name for name in files])
     return result
 

@@ -195,6 +195,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             case,
             source=texts[case["id"]],
             weights=record["weights"],
+            held=record.get("held", {}),
             differentiated=record.get("differentiated", []),
             steps=record.get("steps", case["steps"]),
             names=own[case["id"]],

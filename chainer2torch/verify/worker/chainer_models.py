@@ -21,6 +21,7 @@ from . import (
     chainer_snippets,
     definitions,
     first_version,
+    chainer_held,
     host_cupy,
     kept_state,
     lockstep,
@@ -93,7 +94,9 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
             del prepared
+            chainer_held.draw(links["model"], case["dtype"])
             weights = chainer_snippets.save_weights(case, links, folder)
+            held = chainer_held.save(case, links["model"], folder)
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
@@ -102,6 +105,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
             arrays.update(outputs)
             arrays.update(calls.gradients())
             record["weights"] = weights
+            record["held"] = held
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
             record["calls"] = [call for call, _ in calls.seen]

@@ -125,6 +125,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             if case["dtype"] == "float64":
                 model.double()
             model.to(job.get("device", "cpu"))
+            for file, place in case.get("held", {}).items():
+                _load_held(os.path.join(job["reference"], file), model, place, case["dtype"])
             model.train(case["mode"] == "train")
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
@@ -214,6 +216,18 @@ def _load(
     named = name_map.match(entries, case["called"], model, _order_of_use(case, inputs, job), case["names"])
     named.load(entries)
     return named, ""
+
+
+def _load_held(path: str, model: torch.nn.Module, place: list[Any], dtype: str) -> None:
+    """Loads the weights of a module that a list of the program holds, which is none of the model's own."""
+    holder, name, index = place
+    try:
+        held = getattr(model.get_submodule(holder.strip("/").replace("/", ".")), name)[index]
+    except (AttributeError, LookupError, TypeError):
+        return  # it is held elsewhere by now: what it computes will say so
+    if isinstance(held, torch.nn.Module):
+        compat_module.load_npz(path, held)
+        held.to(next(model.parameters()).device, getattr(torch, dtype))
 
 
 def _without_own(path: str, model: torch.nn.Module, error: Exception) -> str:

@@ -1,0 +1,39 @@
+"""Layers that a model holds in a list of its own, where nobody registers them, start with the same values, too."""
+
+import pytest
+
+from tests.support import model_batch
+
+PROGRAM = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.out = L.Linear(None, 2)
+        {made}
+
+    def __call__(self, x):
+        return self.out(F.concat([F.relu(conv(x)) for conv in {layers}], axis=1))
+"""
+FORMS = {
+    "a list": ("self.convs = [L.Convolution2D(1, 2, k, pad=k // 2) for k in (1, 3)]", "self.convs"),
+    "a dictionary": (
+        "self.convs = {'a': L.Convolution2D(1, 2, 1), 'b': L.Convolution2D(1, 2, 3, pad=1)}",
+        "self.convs.values()",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_they_start_with_the_same_values(tmp_path, form):
+    made, layers = FORMS[form]
+    text = PROGRAM.format(made=made, layers=layers)
+    code = model_batch.migrated(tmp_path, text)
+    variants = {"right": code, "wrong": code.replace("relu", "tanh")}
+    found = model_batch.verify(tmp_path, text, variants, {None: ("Net", [], {"x": "f32[4,1,5,5]"})})
+    assert found["right"][0] == "passed" and found["wrong"][0] == "failed", found
