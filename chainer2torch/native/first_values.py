@@ -155,3 +155,15 @@ def initialize_parameter(param: Any, shape: Any) -> None:
     made = parameter(param.initializer, shape)
     param.materialize(made.shape, dtype=made.dtype)
     param.data.copy_(made)
+
+
+@torch.no_grad()
+def initialize_layer(layer: Any, shape: Any) -> None:
+    """Gives a lazy Linear or convolution the shape of its weight, and first values: it sees a batch of that size.
+
+    Raises TypeError where it has one already. Source: chainer.Parameter.initialize.
+    """
+    if not is_lazy(layer.weight):
+        raise TypeError("the parameter is initialized already")
+    sizes = [(k - 1) * d + 1 for k, d in zip(*(getattr(layer, name, ()) for name in ("kernel_size", "dilation")))]
+    layer(torch.zeros(1, int(shape[1]) * getattr(layer, "groups", 1), *sizes, device=layer.weight.device))
