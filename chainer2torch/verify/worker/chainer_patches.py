@@ -28,6 +28,7 @@ def import_chainer():
 
     _patch_pad_sequence()
     _patch_categorical()
+    _patch_deconvolution()
     if hasattr(chainer, "mixed16"):  # the declared difference mixed-precision
         type(chainer.mixed16).dtype = numpy.dtype(numpy.float32)
     return chainer
@@ -157,3 +158,20 @@ def _patch_categorical():
     shim._chainer2torch = True
     shim.meshgrid = lambda *xi, **kwargs: list(numpy.meshgrid(*xi, **kwargs))
     categorical.numpy = shim
+
+
+def _patch_deconvolution():
+    """Chainer 7 hands Variables where it wants shapes if the input of a deconvolution needs no gradient: it raises."""
+    try:
+        from chainer.functions.connection.deconvolution_2d import Deconvolution2DFunction
+    except ImportError:
+        return
+    original = getattr(Deconvolution2DFunction, "_set_cover_all", None)
+    if original is None or getattr(original, "_chainer2torch", False):
+        return
+
+    def set_cover_all(self, x, w):
+        return original(self, getattr(x, "shape", x), getattr(w, "shape", w))
+
+    set_cover_all._chainer2torch = True
+    Deconvolution2DFunction._set_cover_all = set_cover_all
