@@ -73,3 +73,21 @@ for i in range(3):
     )
     report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
     assert report.ok and report.iterations == 3, "\n".join(report.lines())
+
+
+def test_an_array_is_a_batch_as_it_was_before_chainer_7(tmp_path):
+    from chainer2torch.verify.script.verify_script import verify_script
+    from tests.support import model_batch
+
+    model_batch.migrated(
+        tmp_path,
+        """
+import chainer
+import numpy as np
+
+x = chainer.dataset.concat_examples(np.arange(6, dtype='f').reshape(3, 2), -1)
+print(x * 2)
+""",
+    )
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
+    assert report.ok, "\n".join(report.lines())

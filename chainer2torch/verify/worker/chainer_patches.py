@@ -29,6 +29,7 @@ def import_chainer():
     _patch_pad_sequence()
     _patch_categorical()
     _patch_deconvolution()
+    _patch_concat_examples()
     if hasattr(chainer, "mixed16"):  # the declared difference mixed-precision
         type(chainer.mixed16).dtype = numpy.dtype(numpy.float32)
     return chainer
@@ -175,3 +176,18 @@ def _patch_deconvolution():
 
     set_cover_all._chainer2torch = True
     Deconvolution2DFunction._set_cover_all = set_cover_all
+
+
+def _patch_concat_examples():
+    """Chainer 7 asks whether a batch is empty in a way that arrays do not answer; before it took arrays as batches."""
+    from chainer.dataset import convert
+
+    base = getattr(getattr(convert, "concat_examples", None), "base_callable", None)
+    if base is None or getattr(base, "_chainer2torch", False):
+        return
+
+    def of_lists(batch, *args, **kwargs):
+        return base(list(batch) if getattr(batch, "ndim", 0) and len(batch) else batch, *args, **kwargs)
+
+    of_lists._chainer2torch = True
+    convert.concat_examples.base_callable = of_lists
