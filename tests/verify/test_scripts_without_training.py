@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainer2torch.verify.script import printed
+from chainer2torch.verify.script import outputs, printed
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import model_batch
 
@@ -129,3 +129,22 @@ def test_which_lines_are_alike(name):
     steps, problems = [], []
     printed.compare(theirs, ours, lambda *step: steps.append(step), problems)
     assert (not problems and all(a == b for *_, a, b in steps)) == alike
+
+
+def test_files_in_a_folder_that_is_named_by_the_time_are_the_same_files():
+    def found(*moments):
+        return {f"logs/{moment}_a/log": [{"loss": 1.5}] for moment in moments}
+
+    pairs = [
+        ("20261128_235657", "20261128_235701"),
+        ("2026-11-28_23-56-57", "2026-11-29_00-00-01"),
+        ("1795910400", "1795910411.25"),
+    ]
+    for left, right in pairs:
+        steps, problems, unverified = [], [], []
+        outputs.compare(found(left), found(right), lambda *step: steps.append(step), problems, unverified)
+        assert (problems, unverified) == ([], []) and steps == [(1, 0, "log logs/<time>_a/log: loss", 1.5, 1.5)]
+    steps, unverified = [], []
+    several = {f"{n}/x.png": None for n in ("20261128", "20261129")}
+    outputs.compare(several, {"00020261128/x.png": None}, lambda *step: steps.append(step), [], unverified)
+    assert len(unverified) == 3
