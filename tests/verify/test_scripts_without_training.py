@@ -1,5 +1,6 @@
 """A script that trains nothing: what it prints and writes is compared, from weights that Chainer has written."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,10 @@ def test_which_lines_are_alike(name):
     assert (not problems and all(a == b for *_, a, b in steps)) == alike
 
 
+def _take(steps, *step):
+    steps.append(step)
+
+
 def test_files_in_a_folder_that_is_named_by_the_time_are_the_same_files():
     def found(*moments):
         return {f"logs/{moment}_a/log": [{"loss": 1.5}] for moment in moments}
@@ -142,9 +147,10 @@ def test_files_in_a_folder_that_is_named_by_the_time_are_the_same_files():
     ]
     for left, right in pairs:
         steps, problems, unverified = [], [], []
-        outputs.compare(found(left), found(right), lambda *step: steps.append(step), problems, unverified)
+        take = partial(_take, steps)
+        outputs.compare(found(left), found(right), take, problems, unverified)
         assert (problems, unverified) == ([], []) and steps == [(1, 0, "log logs/<time>_a/log: loss", 1.5, 1.5)]
     steps, unverified = [], []
     several = {f"{n}/x.png": None for n in ("20261128", "20261129")}
-    outputs.compare(several, {"00020261128/x.png": None}, lambda *step: steps.append(step), [], unverified)
+    outputs.compare(several, {"00020261128/x.png": None}, partial(_take, steps), [], unverified)
     assert len(unverified) == 3
