@@ -109,6 +109,10 @@ def test_nothing_that_could_be_compared_is_no_success(tmp_path):
     assert not report.ok and "FAILED: nothing was compared" in "\n".join(report.lines())
 
 
+def _take(steps, *step):
+    steps.append(step)
+
+
 LINES = {
     "a Variable and a tensor": ("Loss: variable(2.1853855)", "Loss: tensor(2.1854, grad_fn=<AddBackward0>)", True),
     "a Variable and an array": ("variable([1. 2.])", "[1. 2.]", True),
@@ -124,16 +128,19 @@ LINES = {
 }
 
 
+def test_words_count_that_the_program_does_not_say_itself():
+    steps, problems = [], []
+    text = "Ready.\nthe red house\n3 of 4\n"
+    printed.compare(text, text, partial(_take, steps), problems, 'print("Ready.")')
+    assert [step[2] for step in steps] == ["printed lines of words", "printed", "printed"] and problems == []
+
+
 @pytest.mark.parametrize("name", LINES)
 def test_which_lines_are_alike(name):
     theirs, ours, alike = LINES[name]
     steps, problems = [], []
     printed.compare(theirs, ours, lambda *step: steps.append(step), problems)
     assert (not problems and all(a == b for *_, a, b in steps)) == alike
-
-
-def _take(steps, *step):
-    steps.append(step)
 
 
 def test_files_in_a_folder_that_is_named_by_the_time_are_the_same_files():

@@ -102,7 +102,8 @@ def verify_script(
     def compared(dtype: str) -> ScriptReport:
         left, right = _run_without(job, dtype, trees, pythons, timeout, used)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
-        report = _compare(left, right, " ".join(argv), *close, device)
+        said = b"\n".join(_sources(trees["chainer"])).decode(errors="replace")
+        report = _compare(left, right, " ".join(argv), *close, device, said)
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
         )
@@ -243,6 +244,7 @@ def _compare(
     rtol: float,
     atol: float,
     device: str,
+    program: str,
 ) -> ScriptReport:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
@@ -277,7 +279,7 @@ def _compare(
         unverified.append("no initial weights were transferred")
     count = max((step.iteration for step in steps), default=0)
     if ends[0] and ends[1]:
-        _compare_ends(ends[0], ends[1], steps, problems, unverified)
+        _compare_ends(ends[0], ends[1], steps, problems, unverified, program)
         if device != "cpu":
             places = {
                 "Chainer": any(target.get("on_gpu") for target in ends[0]["notes"]["targets"].values()),
@@ -290,7 +292,7 @@ def _compare(
                 if not there
             ]
     if not problems and not updates[0] and not steps:
-        unverified.append("the script made no optimizer update, and printed and wrote no numbers")
+        unverified.append("the script made no optimizer update, and printed and wrote nothing that could be compared")
     others = ends[1]["notes"]["others"] if ends[1] else []
     facts = {"weights": ", ".join(sorted({*loaded.values(), *others})) or "none"}
     report = ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
@@ -306,7 +308,7 @@ def _all_steps(left: worker_process.WorkerResult, right: worker_process.WorkerRe
         return steps
     for x, y in zip(*_updates(left, right), strict=False):
         steps += _steps(x, y, x["iteration"], x["optimizer"], [])
-    _compare_ends(ends[0], ends[1], steps, [], [])
+    _compare_ends(ends[0], ends[1], steps, [], [], "")
     return steps
 
 
@@ -338,7 +340,12 @@ def _steps(
 
 
 def _compare_ends(
-    x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step], problems: list[str], unverified: list[str]
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    steps: list[Step],
+    problems: list[str],
+    unverified: list[str],
+    program: str,
 ) -> None:
     if x["how"]["status"] == y["how"]["status"] == "finished" and steps:
         last = steps[-1]
@@ -349,7 +356,7 @@ def _compare_ends(
         ]
     outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
     if x["printed"] is not None and y["printed"] is not None:
-        printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems)
+        printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems, program)
 
 
 def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
