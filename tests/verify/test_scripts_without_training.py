@@ -47,8 +47,8 @@ Image.fromarray((y.array * 255).astype(np.uint8)).save('found.png')
 LOAD = "chainer.serializers.load_npz('net.npz', net)"
 
 
-def _verified(tmp_path, script="net.py"):
-    return verify_script(tmp_path / "original", tmp_path / "out", [script], timeout=300)
+def _verified(tmp_path):
+    return verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
 
 
 def _weights(tmp_path):
@@ -88,17 +88,21 @@ def test_a_fault_is_found(tmp_path, fault):
     assert not report.ok and report.exit_code == 1, "\n".join(report.lines())
 
 
-def test_a_script_that_finds_its_files_in_its_own_folder_is_run_there(tmp_path):
+@pytest.mark.parametrize("argument", ["", "scale.txt"])
+def test_a_script_that_finds_its_files_in_its_own_folder_is_run_there(tmp_path, argument):
     folder = tmp_path / "original" / "tools"
     folder.mkdir(parents=True)
     (folder / "scale.txt").write_text("2.5\n")
     (folder / "run.py").write_text(
         "import chainer.functions as F\nimport numpy as np\n"
-        "with open('scale.txt') as file:\n    scale = float(file.read())\n"
+        "import sys\nwith open(sys.argv[-1] if OPENS else 'scale.txt') as file:\n    scale = float(file.read())\n"
         "print(scale * F.sum(np.ones(3, 'f')).array)\n"
     )
+    script = (folder / "run.py").read_text()
+    (folder / "run.py").write_text(script.replace("OPENS", str(bool(argument))))
     model_batch.migrated_tree(tmp_path / "original", tmp_path / "out")
-    report = _verified(tmp_path, "tools/run.py")
+    argv = ["tools/run.py", *filter(None, [argument])]
+    report = verify_script(tmp_path / "original", tmp_path / "out", argv, timeout=300)
     text = "\n".join(report.lines())
     assert report.ok and "printed: 1 values" in text and "run in tools" in text, text
 

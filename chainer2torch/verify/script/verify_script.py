@@ -91,7 +91,7 @@ def verify_script(
         "counts_batches": any(_COUNTED in text for text in _sources(out)),
         "left_out": [],
         "as_gpu": False,
-        "inside": False,
+        "inside": any(_is_inside(src, argv[0], arg) for arg in argv[1:]),
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
@@ -169,6 +169,13 @@ def _run_without(
         if not lacks:
             return results
         job["left_out"] += sorted(lacks)
+
+
+def _is_inside(src: Path, script: str, argument: str) -> bool:
+    """Whether an argument is the path of what lies in the script's folder, and not at the root of the tree."""
+    given = Path(argument)
+    named = bool(given.name) and not given.is_absolute() and len(argument) < 200
+    return named and (src / script).parent.joinpath(given).exists() and not (src / given).exists()
 
 
 def _beside_the_script(trees: Mapping[str, Path], script: str, error: str) -> bool:
