@@ -165,3 +165,19 @@ def test_files_in_a_folder_that_is_named_by_the_time_are_the_same_files():
     several = {f"{n}/x.png": None for n in ("20261128", "20261129")}
     outputs.compare(several, {"00020261128/x.png": None}, partial(_take, steps), [], unverified)
     assert len(unverified) == 3
+
+
+def test_a_script_of_python_2_writes_no_file_of_the_tree(tmp_path):
+    """It runs in a copy in which other files are links."""
+    source = tmp_path / "original"
+    source.mkdir()
+    (source / "found.txt").write_text("of an earlier run")
+    (source / "net.py").write_text(
+        "import chainer.functions as F\nimport numpy as np\n"
+        "y = F.sum(np.ones(3, 'f')).data\nprint 'sum', y\n"
+        "with open('found.txt', 'w') as file:\n    file.write(str(y))\n"
+    )
+    model_batch.migrated_tree(source, tmp_path / "out")
+    report = _verified(tmp_path)
+    assert report.ok and not report.unverified, "\n".join(report.lines())
+    assert (source / "found.txt").read_text() == "of an earlier run"

@@ -203,6 +203,7 @@ def _run_both(
             copy, folder = root / name / "tree", root / name / "results"
             folder.mkdir(parents=True)
             shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
+            _own_files(copy)
             if name == "torch":
                 _bring_data(trees.get("chainer", tree), copy)
             extra: dict[str, Any] = {"tree": str(copy), "argv": [as_script(copy, job["argv"][0]), *job["argv"][1:]]}
@@ -225,6 +226,18 @@ def _run_both(
         return results
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _own_files(copy: Path) -> None:
+    """Files in the place of links to those of the tree (python2_sources makes some): a script may write to them."""
+    for folder, _, files in os.walk(copy):
+        for name in files:
+            path = Path(folder, name)
+            if path.is_symlink():
+                target, place = Path(os.readlink(path)), path.relative_to(copy)
+                if target.is_absolute() and target.parts[-len(place.parts) :] == place.parts and target.is_file():
+                    path.unlink()
+                    shutil.copy2(target, path)
 
 
 def _bring_data(src: Path, copy: Path) -> None:
