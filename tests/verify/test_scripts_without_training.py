@@ -181,3 +181,23 @@ def test_a_script_of_python_2_writes_no_file_of_the_tree(tmp_path):
     report = _verified(tmp_path)
     assert report.ok and not report.unverified, "\n".join(report.lines())
     assert (source / "found.txt").read_text() == "of an earlier run"
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "import pkg_resources\n__version__ = pkg_resources.get_distribution('own-nets').version",
+        "from importlib.metadata import version\n__version__ = version('own_nets')",
+    ],
+)
+def test_a_package_of_the_tree_that_is_not_installed_has_a_version(tmp_path, asks):
+    package = tmp_path / "original" / "own_nets"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"{asks}\nfrom own_nets.net import doubled\n")
+    (package / "net.py").write_text("import chainer.functions as F\ndef doubled(x):\n    return F.sum(x).array * 2\n")
+    (tmp_path / "original" / "net.py").write_text(
+        "import numpy as np\nimport own_nets\nprint(own_nets.doubled(np.ones(3, 'f')))\n"
+    )
+    model_batch.migrated_tree(tmp_path / "original", tmp_path / "out")
+    report = _verified(tmp_path)
+    assert report.ok, "\n".join(report.lines())
