@@ -127,6 +127,7 @@ LINES = {
     "another word": ("loss 1", "accuracy 1", False),
     "times": ("epoch took 3.5 sec", "epoch took 9.1 sec", True),
     "a bar": ("10 iters/sec\r20 iters/sec", "30 iters/sec\r40 iters/sec", True),
+    "a day": ("begun at 2026_11_29_0_22_28", "begun at 2026_11_29_0_22_31", True),
     "numbers in names": ("conv1_2 3", "conv1_3 3", False),
     "more lines": ("1", "1\n2", False),
 }
