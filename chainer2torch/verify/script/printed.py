@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
 # numbers that measure the run itself
+_DAY = r"(?<!\d)20\d\d[-_/.]\d\d?[-_/.]\d\d?|"
 _OF_TIME = re.compile(
-    r"\b(?:\d+(?:\.\d+)?s|sec|secs|seconds?|elapsed|eta|time|it/s|iters?/s(?:ec)?|fps)\b", re.IGNORECASE
+    _DAY + r"\b(?:\d+(?:\.\d+)?s|sec|secs|seconds?|elapsed|eta|time|it/s|iters?/s(?:ec)?|fps)\b", re.IGNORECASE
 )
 # what torch says of a tensor beside its values
 _OF_TENSORS = re.compile(r"(?:, (?:grad_fn=<\w+>|requires_grad=True|dtype=torch\.\w+|device='[\w:]+'))+\)")
