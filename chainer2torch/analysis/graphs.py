@@ -31,6 +31,7 @@ from chainer2torch.analysis.kinds import (
     Union,
     options,
 )
+from chainer2torch.analysis.names_in_files import NamesInFile
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
 from chainer2torch.analysis.scopes import is_own_of_expression
 from chainer2torch.analysis.source import Source, nodes_of
@@ -70,6 +71,7 @@ class Step:
     made: int
     passed: frozenset[ast.Call] = frozenset()
     cut: bool = False
+    by_model: bool = False  # a model or a function of Chainer's computed it, for sure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +106,7 @@ class _Reading:
     def __init__(self, kind: Callable[[ast.AST], Kind], source: Source):
         self.kind = kind
         self.source = source
-        self.names = _Names.of(source)
+        self.names = NamesInFile.of(source)
         self.numbers = itertools.count()
         self.shared: set[ast.Call] = set()
         self.cut: set[ast.Call] = set()
@@ -237,9 +239,14 @@ class _Reading:
         if not found.behind and self._comes_from_outside(node):
             return NOTHING
         if any(isinstance(n, (ast.Call, ast.BinOp, ast.UnaryOp)) for n in nodes_of(node)):
-            step = Step(next(self.numbers))
+            models = any(isinstance(n, ast.Call) and self._is_model(n.func) for n in nodes_of(node))
+            step = Step(next(self.numbers), by_model=models)
             return Value(frozenset({step.made}), found.behind | {step})
         return found
+
+    def _is_model(self, function: ast.expr) -> bool:
+        kinds = options(self.kind(function))
+        return any(isinstance(k, Inst) or isinstance(k, Ref) and k.name.startswith("chainer.functions.") for k in kinds)
 
     def _comes_from_outside(self, node: ast.expr) -> bool:
         """Whether a value is what a function of another library made of values without a graph, or a part of that."""
@@ -311,11 +318,16 @@ class _Reading:
         function = helpers_of_steps.helper(self.source, call)
         if function is None:
             return
-        for parameter, times in sorted(helpers_of_steps.sent_back(function).items()):
-            value = helpers_of_steps.handed(function, call, parameter)
-            for _ in range(times):
-                if value is not None:
-                    self._backward(call, self._names(value, state).behind, state)
+        sent = helpers_of_steps.sent_back(function)
+        handed = {
+            name: helpers_of_steps.handed(function, call, name)
+            for name in {*sent, *helpers_of_steps.sent_back(function, computed=True)}
+        }
+        for _ in range(max(sent.values(), default=1)):
+            found = {name: self._names(value, state).behind for name, value in handed.items() if value is not None}
+            # it may compute with models and batches, too, which have no graph
+            graphs = [steps for name, steps in found.items() if name in sent or any(s.by_model for s in steps)]
+            self._backward(call, frozenset().union(*graphs), state)
 
     def _backward(self, call: ast.Call, behind: frozenset[Step], state: State) -> None:
         self.seen.add(call)
@@ -343,22 +355,6 @@ class _Reading:
                 state[name] = Value(left, value.behind if left else frozenset(), value.let_go | {call}, value.bound)
                 held[name] = held.get(name, True) and value.bound
         _change(state, numbers, lambda step: dataclasses.replace(step, cut=True))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Names:
-    """What a file does with its names: which it gives a value, and which may be a function or a caller's tensor."""
-
-    bound: frozenset[str]
-    open: frozenset[str]
-
-    @classmethod
-    def of(cls, source: Source) -> _Names:
-        stored = {n.id for n in source.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
-        defined = {n.name for n in source.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
-        called = {n.func.id for n in source.of(ast.Call) if isinstance(n.func, ast.Name)}
-        arguments = {n.arg for n in source.of(ast.arg)}
-        return cls(frozenset(stored | defined | arguments), frozenset(called | defined | arguments))
 
 
 def _may_compute(kind: Kind) -> bool:

@@ -10,6 +10,7 @@ import ast
 from chainer2torch.analysis.source import Source
 
 _ITEMS = frozenset({"items", "values"})
+_NUMBERS = frozenset({"array", "data", "dtype", "ndim", "shape"})
 _WALKS = frozenset({"enumerate", "list", "reversed", "sum", "tuple", "zip"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -47,11 +48,13 @@ def asked(function: Function, members: frozenset[str]) -> frozenset[str]:
     )
 
 
-def sent_back(function: Function) -> dict[str, int]:
+def sent_back(function: Function, *, computed: bool = False) -> dict[str, int]:
     """The parameters on which, or on a part of which, a function calls `backward`; 2: a loop does so with each part.
 
-    ``def step(name, result): loss = result['loss']; loss.backward()`` sends `result` back.
+    ``def step(name, result): loss = result['loss']; loss.backward()`` sends `result` back. ``computed``: those from
+    which it computes what it sends back, too.
     """
+    passed_on = _names_in if computed else _passed_on
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     sources = {arg.arg: {arg.arg} for arg in arguments if arg.arg not in ("self", "cls")}
     looped = _parts_of_loops(function)
@@ -65,14 +68,14 @@ def sent_back(function: Function) -> dict[str, int]:
     given += [(n.target, n.iter) for n in ast.walk(function) if isinstance(n, (ast.For, ast.AsyncFor))]
     for _ in range(3):  # as many names may lie between
         for target, value in given:
-            found = {source for name in _passed_on(value) for source in sources.get(name, ())}
+            found = {source for name in passed_on(value) for source in sources.get(name, ())}
             for part in ast.walk(target):
                 if found and isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
                     sources.setdefault(part.id, set()).update(found)
     sent: dict[str, int] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
-            for name in _passed_on(node.func.value):
+            for name in passed_on(node.func.value):
                 for source in sources.get(name, ()):
                     sent[source] = max(sent.get(source, 1), 1 + (name in looped))
     return sent
@@ -81,6 +84,15 @@ def sent_back(function: Function) -> dict[str, int]:
 def _parts_of_loops(function: Function) -> set[str]:
     loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.AsyncFor))]
     return {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+
+
+def _names_in(value: ast.AST) -> set[str]:
+    """The names in a value, but for those of which only the numbers are read."""
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.Attribute) and value.attr in _NUMBERS:
+        return set()
+    return {name for part in ast.iter_child_nodes(value) for name in _names_in(part)}
 
 
 def _passed_on(value: ast.expr) -> set[str]:

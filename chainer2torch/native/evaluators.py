@@ -35,8 +35,10 @@ class Evaluator(extensions.Evaluator):
         eval_func: Any = None,  # where: eval_hook, eval_func, options_by_position
     ):
         iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        targets = target if isinstance(target, dict) else {"main": target}
-        super().__init__(iterators, {path: m for name, t in targets.items() for path, m in observers(t, name).items()})
+        target = {"main": target} if isinstance(target, nn.Module) else target
+        if isinstance(target, dict):  # what is neither is for a class below
+            target = {path: m for name, t in target.items() for path, m in observers(t, name).items()}
+        super().__init__(iterators, target)
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
         if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")

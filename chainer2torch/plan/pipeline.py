@@ -43,6 +43,7 @@ from chainer2torch.plan.passes import (
     kept_gradients,
     link_members,
     asked_members,
+    asked_signatures,
     iterable_tests,
     links,
     made_arrays,
@@ -129,6 +130,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("class_tests", class_tests.run),
     _pass("iterable_tests", iterable_tests.run),
     _pass("asked_members", asked_members.run),
+    _pass("asked_signatures", asked_signatures.run),
     _pass("type_checks", type_checks.run, when=_native),
     _pass("graph_cuts", graph_cuts.run, when=_native),
     _pass("native_trainers", native_trainers.run),
@@ -180,7 +182,8 @@ PASSES: tuple[Pass, ...] = (
     ),
     _pass("kept_gradients", kept_gradients.run),
     _pass("differentiated", differentiated.run),
-    _pass("links", links.run, overrides=[(Part.EDIT, "references")]),  # a base that is given its links
+    # a base that is given its links; `link.__call__`
+    _pass("links", links.run, overrides=[(Part.EDIT, "references"), (Part.EDIT, "asked_signatures")]),
     _pass("moved_variables", moved_variables.run, when=_native, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_members", overridden_members.run, when=_always),

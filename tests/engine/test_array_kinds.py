@@ -148,3 +148,32 @@ def test_one_array_is_joined_along_its_first_axis():
     exec(code, space)
     joined, stacked = space["f"]()
     assert joined.shape == (3, 8) and stacked.shape == (2, 3, 4)
+
+
+def test_a_part_of_the_examples_of_a_data_set_is_an_array_whatever_it_was():
+    """A batch of tuples is a tuple of arrays: a copy of a part whose examples nobody knows is that of an array."""
+    code = migrate_source(
+        """
+import chainer
+import numpy as np
+from outside import read
+
+class Data(chainer.dataset.DatasetMixin):
+    def __len__(self):
+        return 4
+    def get_example(self, i):
+        return read(i), np.zeros(3, 'f')
+
+class Net(chainer.Chain):
+    def forward(self, x, t):
+        y = x.copy()
+        y[0] = 1
+        return chainer.functions.sum(y * t.copy())
+
+model = Net()
+optimizer = chainer.optimizers.SGD()
+optimizer.setup(model)
+updater = chainer.training.updaters.StandardUpdater(chainer.iterators.SerialIterator(Data(), 2), optimizer)
+"""
+    ).code
+    assert "y = x.clone()" in code and "t.clone()" in code and "TODO" not in code, code

@@ -62,9 +62,7 @@ def test_a_module_is_asked_for_its_child(given: str) -> None:
     assert "self.table['head']" in code, code
 
 
-@pytest.mark.parametrize(
-    "made", ["L.VGG16Layers(None)", "caffe.CaffeFunction('net.caffemodel')", "L.Classifier(target)"]
-)
+@pytest.mark.parametrize("made", ["L.VGG16Layers(None)", "caffe.CaffeFunction('a.caffemodel')", "L.Classifier(target)"])
 def test_a_computed_name_of_a_chain_of_chainers_is_that_of_a_child(made):
     """A second run reads `getattr(model, name)`, which the first one wrote for `model[name]`, the same."""
     text = f"""

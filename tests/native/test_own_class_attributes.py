@@ -63,3 +63,32 @@ def test_the_attributes_of_the_body_have_the_names_that_the_methods_read():
 def test_a_name_in_a_text_is_marked_where_no_more_is_known(use):
     result = migrated(HEAD + PROGRAM + use + "\n")
     assert any(site.state == "review" and site.code == "C2T202" for site in result.sites), result.code
+
+
+LOADED = """
+import importlib.util
+from chainer import serializers
+
+def load(path, weights):
+    spec = importlib.util.spec_from_file_location('nets', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    net = module.net
+    serializers.load_npz(weights, net)
+    net.train = False
+    net.to_cpu()
+    return net
+
+def other(net, settings):
+    net.train = False
+    settings.train = False
+    settings.type = 3
+    return net(3)
+"""
+
+
+def test_an_unknown_object_that_is_used_as_a_link_keeps_torchs_methods():
+    result = migrated(LOADED)
+    assert result.code.count("net.train_ = False") == 1 and "settings.train = False" in result.code
+    marked = [site for site in result.sites if site.code == "C2T202"]
+    assert [site.symbol for site in marked] == ["?.train"] and marked[0].state == "review"

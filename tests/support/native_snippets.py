@@ -22,7 +22,7 @@ import chainer.functions as F
 def migrated(text):
     source = HEAD + text
     result = migrate_source(source, rules=RULES)
-    assert result.error is None
+    assert result.error is None, result.error
     return result
 
 

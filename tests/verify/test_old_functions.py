@@ -50,3 +50,44 @@ def test_what_pooling_has_of_its_last_call_is_asked_and_set(old):
     assert pool.indexes.shape == (1, 1, 2, 2)
     with pytest.raises(AttributeError):
         pool.no_such_name  # noqa: B018
+
+
+def test_a_deconvolution_of_data_has_a_backward_pass_where_chainer_raises(tmp_path):
+    """Of data that need no gradient Chainer 7 hands on arrays where its own code wants their shapes."""
+    from chainer2torch.verify.script.verify_script import verify_script
+    from tests.support import model_batch
+
+    model_batch.migrated(
+        tmp_path,
+        """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+net = L.Deconvolution2D(2, 3, 4, stride=2, pad=1)
+optimizer = chainer.optimizers.SGD(0.1).setup(net)
+for i in range(3):
+    optimizer.update(lambda x: F.mean(net(x) ** 2), np.random.rand(2, 2, 5, 5).astype('f'))
+""",
+    )
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
+    assert report.ok and report.iterations == 3, "\n".join(report.lines())
+
+
+def test_an_array_is_a_batch_as_it_was_before_chainer_7(tmp_path):
+    from chainer2torch.verify.script.verify_script import verify_script
+    from tests.support import model_batch
+
+    model_batch.migrated(
+        tmp_path,
+        """
+import chainer
+import numpy as np
+
+x = chainer.dataset.concat_examples(np.arange(6, dtype='f').reshape(3, 2), -1)
+print(x * 2)
+""",
+    )
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300)
+    assert report.ok, "\n".join(report.lines())

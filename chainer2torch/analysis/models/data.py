@@ -126,7 +126,7 @@ def batched(example: Kind) -> Kind:
     if isinstance(example, Union):
         return join_all([batched(option) for option in example.ordered])
     if isinstance(example, Tup):
-        return Tup(tuple(batched(e) for e in example.items))
+        return Tup(tuple(map(_column, example.items)))
     if isinstance(example, (HostArray, Tensor)):
         return Tensor(None if example.rank is None else example.rank + 1, example.dtype, array=True)
     if scalar_type(example) == "int":
@@ -134,8 +134,14 @@ def batched(example: Kind) -> Kind:
     if scalar_type(example) == "float":  # Python's own are float64, NumPy's may be float32
         return Tensor(1, "floating", array=True)
     if isinstance(example, Dct):
-        return Dct(batched(example.element), tuple((name, batched(kind)) for name, kind in example.items))
+        return Dct(_column(example.element), tuple((name, _column(kind)) for name, kind in example.items))
     return Batch()
+
+
+def _column(part: Kind) -> Kind:
+    """What becomes of one part of all examples: one array, whatever it was."""
+    made = part if part is BOTTOM else batched(part)
+    return made if isinstance(made, Tensor) or made is BOTTOM else Tensor(array=True)
 
 
 def loaded(name: str, bound: dict[str, Kind]) -> Kind | None:

@@ -113,18 +113,24 @@ def _own_classes(objects: Objects, cls: ClassInfo) -> list[ClassInfo]:
 
 
 def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
-    """Whether ``evaluate`` does no more with its iterator than a loader can: copies it, walks over it, looks at it.
+    """Whether its methods do no more with their iterator than a loader can: copy it, walk over it, look at it.
 
     A loader has neither ``next`` nor ``reset`` nor epochs; what another function does that is handed one is not known.
     """
-    method = cls.methods.get("evaluate")
-    if method is None:
-        return True
-    context, names = objects.context(cls.module), set[str]()
-    for node in ast.walk(method.node):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
-        if isinstance(node, ast.Assign) and _is_iterator(node.value, names):
-            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    return not any(
+    context = objects.context(cls.module)
+    return not any(_asks_more(context, method.node) for method in cls.methods.values())
+
+
+def _asks_more(context: Context, method: ast.AST) -> bool:
+    names = set[str]()
+    for node in ast.walk(method):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
+        pairs = [(t, node.value) for t in node.targets] if isinstance(node, ast.Assign) else []
+        for target, value in pairs:
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs += zip(target.elts, value.elts)
+            elif isinstance(target, ast.Name) and _is_iterator(value, names):
+                names.add(target.id)
+    return any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func) not in _WALKING
         and not _is_left(context, node)
@@ -132,7 +138,7 @@ def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
         or isinstance(node, ast.Attribute)
         and _is_iterator(node.value, names)
         and not (node.attr in _MEMBERS or node.attr == "reset" and _is_tested(context, node))
-        for node in ast.walk(method.node)
+        for node in ast.walk(method)
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Const, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -60,6 +61,7 @@ MODULE_NAMES = frozenset(
 )
 
 
+_OF_LINKS = frozenset({"to_gpu", "to_cpu", "cleargrads", "zerograds", "namedparams", "copyparams"})
 _BY_NAME = frozenset(Ref(f"builtins.{name}") for name in ("getattr", "setattr", "hasattr", "delattr"))
 
 
@@ -171,7 +173,9 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
     some_link = context.analysis.is_link(kind) and any(
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)
     )
-    if owners or some_link and (classes or context.rules.member("chainer.Link", node.attr) is None):
+    unknown = kind == UNKNOWN and not classes and isinstance(node.ctx, ast.Store) and context.beside_chainer
+    as_link = unknown and _is_used_as_link(context, node)
+    if owners or as_link or some_link and (classes or context.rules.member("chainer.Link", node.attr) is None):
         decisions.replace(node, f"receiver.{node.attr}_", {"receiver": context.operand(node.value)})
     elif (
         kind == UNKNOWN
@@ -191,6 +195,9 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
             "called on is not known here: the helper looks at run time",
             "C2T202",
         )
+    elif unknown and _is_called_here(context, node) and not context.marked_before(node):
+        message = f"this hides the `{node.attr}` of torch.nn.Module, if it is one: call it `{node.attr}_` then"
+        decisions.mark(node, None, f"?.{node.attr}", "review", message, "C2T202")
     elif (
         kind == UNKNOWN
         and classes
@@ -206,6 +213,27 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
             _unknown(node.attr, classes),
             "C2T202",
         )
+
+
+def _is_called_here(context: Context, node: ast.Attribute) -> bool:
+    """Whether the function around calls what gets the attribute, as it would a model."""
+    name = ast.unparse(node.value)
+    scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    return any(isinstance(other, ast.Call) and ast.unparse(other.func) == name for other in nodes_of(scope))
+
+
+def _is_used_as_link(context: Context, node: ast.Attribute) -> bool:
+    """Whether the function around moves, fills or trains what gets the attribute, as only links are."""
+    name = ast.unparse(node.value)
+    scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    for other in nodes_of(scope):
+        if isinstance(other, ast.Attribute) and other.attr in _OF_LINKS and ast.unparse(other.value) == name:
+            return True
+        if isinstance(other, ast.Call) and any(ast.unparse(argument) == name for argument in other.args):
+            setup = isinstance(other.func, ast.Attribute) and other.func.attr == "setup"
+            if setup or (context.reference(other.func) or "").startswith("chainer.serializers."):
+                return True
+    return False
 
 
 def _is_asked_further(context: Context, node: ast.Attribute, classes: list[ClassInfo]) -> bool:

@@ -25,7 +25,7 @@ def _shared_by_callers(context: Context, call: ast.Call, scope: ast.AST) -> bool
     function = call.func
     if not isinstance(scope, _DEFINED) or not isinstance(function, ast.Attribute) or function.attr != "backward":
         return False
-    return bool(helpers_of_steps.sent_back(scope)) and is_shared_by_callers(context, scope)
+    return bool(helpers_of_steps.sent_back(scope, computed=True)) and is_shared_by_callers(context, scope)
 
 
 def is_shared_by_callers(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ Entries = Sequence[Mapping[str, Any]]
 
 # Values that measure the run itself.
 _TIMES = ("elapsed_time", "iters/sec", "samples/sec", "time")
+_DAY, _HOUR = r"20\d\d[-_.]?\d\d[-_.]?\d\d", r"\d\d[-_:.h]?\d\d(?:[-_:.m]?\d\d)?"
+_MOMENT = re.compile(rf"(?<!\d)(?:{_DAY}[-_ T.]?{_HOUR}|{_DAY}|1\d{{9}}(?:\.\d+)?)(?!\d)")
 # a file of that name may hold weights, which each framework writes in its own way
 _OF_WEIGHTS = (".npz", ".npy")
 
@@ -31,6 +34,7 @@ def compare(
     ``unverified``: a port by hand may well name its weights in another way. Numbers of logs go to ``step``: iteration,
     optimizer (0), name, Chainer's and PyTorch's value.
     """
+    chainer, torch = _without_times(chainer), _without_times(torch)
     for path in sorted({*chainer, *torch}):
         if path in chainer and path in torch:
             _log(path, chainer[path], torch[path], step, problems)
@@ -38,6 +42,13 @@ def compare(
         side = "Chainer" if path in chainer else "PyTorch"
         named = unverified if chainer.get(path) is torch.get(path) else problems
         named.append(f"{path}: written by {side} only")
+
+
+def _without_times(written: Mapping[str, Entries | None]) -> Mapping[str, Entries | None]:
+    """Files by path; a date and time in a path is that of the run: ``logs/20180721_085118/log.csv``."""
+    named = [(_MOMENT.sub("<time>", path), path) for path in written]
+    known = [name for name, _ in named]
+    return {name if known.count(name) == 1 else path: written[path] for name, path in named}
 
 
 def _log(

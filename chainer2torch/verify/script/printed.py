@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w])")
 # numbers that measure the run itself
+_DAY = r"(?<!\d)20\d\d[-_/.]\d\d?[-_/.]\d\d?|"
 _OF_TIME = re.compile(
-    r"\b(?:\d+(?:\.\d+)?s|sec|secs|seconds?|elapsed|eta|time|it/s|iters?/s(?:ec)?|fps)\b", re.IGNORECASE
+    _DAY + r"\b(?:\d+(?:\.\d+)?s|sec|secs|seconds?|elapsed|eta|time|it/s|iters?/s(?:ec)?|fps)\b", re.IGNORECASE
 )
 # what torch says of a tensor beside its values
 _OF_TENSORS = re.compile(r"(?:, (?:grad_fn=<\w+>|requires_grad=True|dtype=torch\.\w+|device='[\w:]+'))+\)")
@@ -21,8 +22,12 @@ def compare(
     torch: str,
     step: Callable[[int, int, str, float | None, float | None], None],
     problems: list[str],
+    program: str = "",
 ) -> None:
-    """Compares line by line: numbers go to ``step`` (the line, 0, a name, both values), other text to ``problems``."""
+    """Compares line by line: numbers go to ``step`` (the line, 0, a name, both values), other text to ``problems``.
+
+    Lines of words alone are values, too (an answer, a translation), but for those that the ``program`` itself says.
+    """
     left, right = (list(filter(str.strip, _BREAKS.split(text))) for text in (chainer, torch))
     for i, (x, y) in enumerate(zip(left, right, strict=False), 1):
         if _OF_TIME.search(x) and _OF_TIME.search(y):
@@ -33,6 +38,8 @@ def compare(
         for a, b in zip(*(_NUMBER.findall(_plain(line)) for line in (x, y)), strict=True):
             told = abs(float(a) - float(b)) <= 0.501 * max(_last_digit(a), _last_digit(b))
             step(i, 0, "printed", float(a), float(a) if told else float(b))
+        if not _NUMBER.search(_plain(x)) and x.strip() not in program:
+            step(i, 0, "printed lines of words", 1.0, 1.0)
     if len(left) != len(right):
         problems.append(f"printed: {len(left)} lines under Chainer, {len(right)} under PyTorch")
 

@@ -91,7 +91,7 @@ def verify_script(
         "counts_batches": any(_COUNTED in text for text in _sources(out)),
         "left_out": [],
         "as_gpu": False,
-        "inside": False,
+        "inside": any(_is_inside(src, argv[0], arg) for arg in argv[1:]),
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
@@ -102,7 +102,8 @@ def verify_script(
     def compared(dtype: str) -> ScriptReport:
         left, right = _run_without(job, dtype, trees, pythons, timeout, used)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
-        report = _compare(left, right, " ".join(argv), *close, device)
+        said = b"\n".join(_sources(trees["chainer"])).decode(errors="replace")
+        report = _compare(left, right, " ".join(argv), *close, device, said)
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
         )
@@ -170,6 +171,13 @@ def _run_without(
         job["left_out"] += sorted(lacks)
 
 
+def _is_inside(src: Path, script: str, argument: str) -> bool:
+    """Whether an argument is the path of what lies in the script's folder, and not at the root of the tree."""
+    given = Path(argument)
+    named = bool(given.name) and not given.is_absolute() and len(argument) < 200
+    return named and (src / script).parent.joinpath(given).exists() and not (src / given).exists()
+
+
 def _beside_the_script(trees: Mapping[str, Path], script: str, error: str) -> bool:
     """Whether a script stopped because a file was not there which lies in its own folder: it is run from there."""
     missing = _NOT_THERE.search(error)
@@ -195,6 +203,7 @@ def _run_both(
             copy, folder = root / name / "tree", root / name / "results"
             folder.mkdir(parents=True)
             shutil.copytree(tree, copy, symlinks=True, ignore=_LEFT_OUT)
+            _own_files(copy)
             if name == "torch":
                 _bring_data(trees.get("chainer", tree), copy)
             extra: dict[str, Any] = {"tree": str(copy), "argv": [as_script(copy, job["argv"][0]), *job["argv"][1:]]}
@@ -217,6 +226,18 @@ def _run_both(
         return results
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _own_files(copy: Path) -> None:
+    """Files in the place of links to those of the tree (python2_sources makes some): a script may write to them."""
+    for folder, _, files in os.walk(copy):
+        for name in files:
+            path = Path(folder, name)
+            if path.is_symlink():
+                target, place = Path(os.readlink(path)), path.relative_to(copy)
+                if target.is_absolute() and target.parts[-len(place.parts) :] == place.parts and target.is_file():
+                    path.unlink()
+                    shutil.copy2(target, path)
 
 
 def _bring_data(src: Path, copy: Path) -> None:
@@ -243,6 +264,7 @@ def _compare(
     rtol: float,
     atol: float,
     device: str,
+    program: str,
 ) -> ScriptReport:
     problems = [result.problem for result in (left, right) if result.problem]
     unverified: list[str] = []
@@ -277,7 +299,7 @@ def _compare(
         unverified.append("no initial weights were transferred")
     count = max((step.iteration for step in steps), default=0)
     if ends[0] and ends[1]:
-        _compare_ends(ends[0], ends[1], steps, problems, unverified)
+        _compare_ends(ends[0], ends[1], steps, problems, unverified, program)
         if device != "cpu":
             places = {
                 "Chainer": any(target.get("on_gpu") for target in ends[0]["notes"]["targets"].values()),
@@ -290,7 +312,7 @@ def _compare(
                 if not there
             ]
     if not problems and not updates[0] and not steps:
-        unverified.append("the script made no optimizer update, and printed and wrote no numbers")
+        unverified.append("the script made no optimizer update, and printed and wrote nothing that could be compared")
     others = ends[1]["notes"]["others"] if ends[1] else []
     facts = {"weights": ", ".join(sorted({*loaded.values(), *others})) or "none"}
     report = ScriptReport(script, steps, count, problems, sorted(set(unverified)), facts, rtol, atol)
@@ -306,7 +328,7 @@ def _all_steps(left: worker_process.WorkerResult, right: worker_process.WorkerRe
         return steps
     for x, y in zip(*_updates(left, right), strict=False):
         steps += _steps(x, y, x["iteration"], x["optimizer"], [])
-    _compare_ends(ends[0], ends[1], steps, [], [])
+    _compare_ends(ends[0], ends[1], steps, [], [], "")
     return steps
 
 
@@ -338,7 +360,12 @@ def _steps(
 
 
 def _compare_ends(
-    x: Mapping[str, Any], y: Mapping[str, Any], steps: list[Step], problems: list[str], unverified: list[str]
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    steps: list[Step],
+    problems: list[str],
+    unverified: list[str],
+    program: str,
 ) -> None:
     if x["how"]["status"] == y["how"]["status"] == "finished" and steps:
         last = steps[-1]
@@ -349,7 +376,7 @@ def _compare_ends(
         ]
     outputs.compare(x["written"], y["written"], lambda *step: steps.append(Step(*step)), problems, unverified)
     if x["printed"] is not None and y["printed"] is not None:
-        printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems)
+        printed.compare(x["printed"], y["printed"], lambda *step: steps.append(Step(*step)), problems, program)
 
 
 def _by_name(reported: Sequence[Sequence[Any]]) -> dict[str, list[float]]:

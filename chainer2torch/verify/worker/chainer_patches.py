@@ -28,6 +28,8 @@ def import_chainer():
 
     _patch_pad_sequence()
     _patch_categorical()
+    _patch_deconvolution()
+    _patch_concat_examples()
     if hasattr(chainer, "mixed16"):  # the declared difference mixed-precision
         type(chainer.mixed16).dtype = numpy.dtype(numpy.float32)
     return chainer
@@ -157,3 +159,35 @@ def _patch_categorical():
     shim._chainer2torch = True
     shim.meshgrid = lambda *xi, **kwargs: list(numpy.meshgrid(*xi, **kwargs))
     categorical.numpy = shim
+
+
+def _patch_deconvolution():
+    """Chainer 7 hands Variables where it wants shapes if the input of a deconvolution needs no gradient: it raises."""
+    try:
+        from chainer.functions.connection.deconvolution_2d import Deconvolution2DFunction
+    except ImportError:
+        return
+    original = getattr(Deconvolution2DFunction, "_set_cover_all", None)
+    if original is None or getattr(original, "_chainer2torch", False):
+        return
+
+    def set_cover_all(self, x, w):
+        return original(self, getattr(x, "shape", x), getattr(w, "shape", w))
+
+    set_cover_all._chainer2torch = True
+    Deconvolution2DFunction._set_cover_all = set_cover_all
+
+
+def _patch_concat_examples():
+    """Chainer 7 asks whether a batch is empty in a way that arrays do not answer; before it took arrays as batches."""
+    from chainer.dataset import convert
+
+    base = getattr(getattr(convert, "concat_examples", None), "base_callable", None)
+    if base is None or getattr(base, "_chainer2torch", False):
+        return
+
+    def of_lists(batch, *args, **kwargs):
+        return base(list(batch) if getattr(batch, "ndim", 0) and len(batch) else batch, *args, **kwargs)
+
+    of_lists._chainer2torch = True
+    convert.concat_examples.base_callable = of_lists

@@ -20,7 +20,7 @@ import traceback
 
 import numpy
 
-from . import missing, outcomes, wire
+from . import missing, outcomes, own_distribution, wire
 
 
 class Stop(BaseException):
@@ -214,6 +214,7 @@ def run_main(job, start=lambda: None, stop=lambda: None):
     sys.path.append(tree)  # scripts in a folder of their own find the project's packages
     how = {"status": "finished"}
     missing.leave_out(job.get("left_out", ()))
+    own_distribution.install(tree)
     start()
     try:
         runpy.run_path(script, run_name="__main__")

@@ -252,3 +252,40 @@ def train(nets, make, opt):
 """
     code = migrated(HEAD + text).code
     assert "retain_graph" not in code and "step_keeping_graphs" not in code
+
+
+COMPUTING = """
+def update_dis(dis, real, fake):
+    loss = loss_of(dis(real), -1.0) + loss_of(dis(fake.array), 1.0)
+    dis.cleargrads()
+    loss.backward()
+
+def update_gen(dis, fake):
+    loss = loss_of(dis(fake), -1.0)
+    loss.backward()
+    return loss
+
+def update_alone(back, z):
+    loss = F.sum(F.absolute(back - z))
+    loss.backward()
+
+"""
+
+
+def test_functions_that_compute_losses_of_one_graph_and_send_them_back() -> None:
+    """The later one passes what the one before has passed; a function that takes the numbers alone passes nothing."""
+    steps = """
+        back = gen(F.concat([y_fake, y_fake, F.sum(fake, axis=1, keepdims=True)], axis=1))
+        update_dis(dis, x, fake)
+        opt_dis.update()
+        gen.cleargrads()
+        loss_g = update_gen(dis, fake)
+        opt_gen.update()
+        gen.cleargrads()
+        update_alone(back, x)
+        opt_gen.update()
+"""
+    theirs, ours, code = run(HEAD + COMPUTING + LOOP.format(steps=steps))
+    assert theirs == pytest.approx(ours, rel=1e-5)
+    parts = code.split("def update_")
+    assert "retain_graph" in parts[2] and "retain_graph" not in parts[1] + parts[3]

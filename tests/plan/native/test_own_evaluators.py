@@ -132,3 +132,42 @@ def test_an_evaluator_that_no_trainer_gets_knows_its_device(chosen):
     assert found.keys() == expected.keys()
     for key, value in expected.items():
         np.testing.assert_allclose(float(found[key]), float(value), rtol=1e-6)
+
+
+PLAIN = """
+import chainer
+import numpy as np
+from chainer import iterators
+from chainer.training import extensions
+
+
+class Detector:
+    def __init__(self, net):
+        self.net = net
+
+    def __call__(self, x):
+        return float(self.net(chainer.Variable(x[None])).array.sum())
+
+
+class Report(extensions.Evaluator):
+    def __init__(self, iterator, target, shape):
+        super(Report, self).__init__(iterator, target)
+        self.shape = shape
+
+    def __call__(self, trainer):
+        iterator, target = self._iterators['main'], self._targets
+        iterator.reset()
+        return [target(x) for batch in iterator for x in batch][:self.shape]
+
+
+def run(data):
+    net = chainer.links.Linear(2, 1, initialW=2)
+    report = Report(iterators.SerialIterator(data, 2, repeat=False, shuffle=False), Detector(net), 3)
+    return [report(None), report(None)]
+"""
+
+
+def test_a_target_that_is_no_link_is_kept_as_it_is():
+    theirs, ours, code = both(PLAIN, "")
+    data = [np.full(2, i, "f") for i in range(4)]
+    assert ours["run"](data) == theirs["run"](data) == [[0.0, 4.0, 8.0]] * 2, code
