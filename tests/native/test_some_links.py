@@ -17,7 +17,7 @@ class Net(chainer.Chain):
 def copyparams(dst, src):
     if isinstance(dst, chainer.Chain):
         for link in dst.children():
-            copyparams(link, getattr(src, link.name))
+            copyparams(link, src[link.name])
     elif isinstance(dst, chainer.ChainList):
         for i, link in enumerate(dst):
             copyparams(link, src[i])
@@ -56,4 +56,4 @@ def test_links_that_are_asked_for():
     for one, other in zip(theirs[:5], ours[:5], strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other.detach()), rtol=1e-6)
     assert theirs[5:] == ours[5:] == [5, False]
-    assert "compat.child_name(dst, link)" in code and "compat.name_of" not in code, code
+    assert "compat.chain_item(src, compat.child_name(dst, link))" in code and "compat.name_of" not in code, code

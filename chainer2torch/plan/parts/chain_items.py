@@ -21,14 +21,22 @@ def unknown_item(context: Context, decisions: Decisions, node: ast.Subscript) ->
     What is also asked for other names is a dictionary.
     """
     name = _text(node)
-    if not isinstance(node.ctx, ast.Load) or not name or UNKNOWN not in options(context.kind(node.value)):
+    if not isinstance(node.ctx, ast.Load) or UNKNOWN not in options(context.kind(node.value)):
         return
     children = context.analysis.once(_names_of_children)
-    if name not in children or not all(other in children for other in _asked(context, node)):
+    written = name in children and all(other in children for other in _asked(context, node))
+    if not written and not _is_name_of_link(context, node.slice):
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "compat.chain_item(chain, name)", operands)
+
+
+def _is_name_of_link(context: Context, node: ast.expr) -> bool:
+    """``src[link.name]`` for a ``link`` of another Chain."""
+    return (
+        isinstance(node, ast.Attribute) and node.attr == "name" and context.analysis.is_link(context.kind(node.value))
+    )
 
 
 def _text(node: ast.Subscript) -> str:
