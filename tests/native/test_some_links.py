@@ -42,7 +42,7 @@ def run(xs):
     for i, p in enumerate(src.params()):
         p.array[...] = i + 1
     src[0].bn.avg_mean[...] = 3
-    copyparams(dst, src)
+    copyparams(dst, eval('src'))
     link = src[1]
     one, two = copied([link, 5])
     one.b.array[...] = 7
