@@ -57,3 +57,14 @@ def test_links_that_are_asked_for():
         np.testing.assert_allclose(np.asarray(one), np.asarray(other.detach()), rtol=1e-6)
     assert theirs[5:] == ours[5:] == [5, False]
     assert "compat.chain_item(src, compat.child_name(dst, link))" in code and "compat.name_of" not in code, code
+
+
+def test_links_of_known_chains_that_are_asked_for():
+    known = PROGRAM.replace("eval('src')", "src").replace(
+        "            dst.avg_mean = src.avg_mean\n", "            pass\n"
+    )
+    theirs, ours, code = run(known)
+    assert known.count("eval(") == 1
+    for at in (0, 1, 3, 4):
+        np.testing.assert_allclose(np.asarray(theirs[at]), np.asarray(ours[at].detach()), rtol=1e-6)
+    assert "compat.chain_item(src, compat.child_name(dst, link))" in code, code
