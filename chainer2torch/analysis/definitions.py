@@ -10,6 +10,7 @@ from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import Source
 
 _BUILTINS = frozenset(dir(builtins))
 _OF_CUPY = frozenset({"cp", "cupy"})  # names that mean CuPy where nothing else has them
@@ -59,6 +60,9 @@ class Definitions(Interpreter):
         at_top = self.func is None and len(self.scopes) == 2
         if name not in self.globals:
             self.scopes[0][name] = kind
+            if at_top and isinstance(kind, Ref) and self.rules.is_namespace(kind.name):
+                if name in self.once_a_file(_defined_at_last, self.module.source):
+                    return  # functions run later: for them the name is what the file defines
         if (at_top or name in self.globals) and not self.unreachable:
             env = self.module.env
             new = join(env.get(name), kind)
@@ -160,3 +164,20 @@ class Definitions(Interpreter):
 
 def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+def _defined_at_last(source: Source) -> frozenset[str]:
+    """The names that a file binds last by a ``def`` or ``class`` of its own: what an import gave them is hidden."""
+    last: dict[str, bool] = {}
+    for statement in source.tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            last[statement.name] = True
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.alias):
+                last[node.asname or node.name.split(".")[0]] = False
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                last[node.id] = False
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                last[node.name] = False
+    return frozenset(name for name, own in last.items() if own)

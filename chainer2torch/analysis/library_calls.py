@@ -40,7 +40,7 @@ from chainer2torch.analysis.models import (
     standard_library,
 )
 from chainer2torch.analysis.models.callbacks import constructed
-from chainer2torch.analysis.models.link_calls import call_function_object, call_link
+from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
 from chainer2torch.analysis.models.link_children import parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
@@ -79,7 +79,7 @@ class LibraryCalls(Interpreter):
             rest = rest and array_kinds.entering(rest)
             keywords = {k: array_kinds.entering(v) for k, v in keywords.items()}
         if isinstance(callee.cls, ClassInfo):
-            own = self.derives(callee.cls, "chainer.Function")  # calls `forward` in its own way
+            own = is_function(self, callee.cls)  # calls `forward` in its own way
             for method in ("__call__",) if own else ("__call__", "forward"):
                 found = self.class_attribute(callee.cls, method, callee)
                 if isinstance(found, Func):

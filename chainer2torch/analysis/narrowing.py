@@ -41,6 +41,7 @@ _ARRAYS = frozenset({"numpy.ndarray"})
 _CUPY_ARRAY = Ref("chainer.backends.cuda.ndarray")
 _PLAIN = frozenset({"builtins.int", "builtins.float", "builtins.str", "builtins.bool"})
 _LINKS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
+_SOME_LINKS = frozenset({"chainer.Link", "chainer.Chain"})
 _INSIDE = frozenset({"array", "data"})
 
 
@@ -239,5 +240,5 @@ def _an_instance(facts: Facts, cls: Kind) -> Kind:
         return Lst(UNKNOWN)
     if name == "builtins.dict":
         return Dct(UNKNOWN)
-    is_link = name.startswith("chainer.links.") and facts.rules.is_subclass(name, "chainer.Link")
+    is_link = name in _SOME_LINKS or name.startswith("chainer.links.") and facts.rules.is_subclass(name, "chainer.Link")
     return Inst(name) if is_link else UNKNOWN

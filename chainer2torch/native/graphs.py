@@ -34,13 +34,14 @@ def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
         computed = isinstance(x, Tensor) and x.grad_fn is not None
         return x.detach() if computed and not any(hasattr(step, "variable") for step in _steps(x, steps)) else x
 
-    own = vars(torch.nn.Module())
     for module in (module for model in models for module in model.modules()):
         for name, value in list(vars(module).items()):
-            if isinstance(value, list):
-                value[:] = tree_map(cut, value)
-            elif isinstance(value, (Tensor, tuple, dict)) and name not in own:
+            if isinstance(value, (Tensor, tuple)):
                 setattr(module, name, tree_map(cut, value))
+            elif isinstance(value, list):
+                value[:] = tree_map(cut, value)
+            elif isinstance(value, dict) and name not in vars(torch.nn.Module()):
+                value.update(tree_map(cut, value))
 
 
 def variable(data: Any) -> Tensor:

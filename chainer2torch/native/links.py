@@ -99,6 +99,18 @@ def shared_copy(module: nn.Module) -> nn.Module:
     return result
 
 
+def copy_of(x: Any, mode: str = "share") -> Any:
+    """What a ``copy`` of the program's own gives, else a copy of a module on the same memory.
+
+    Source: chainer.Link.copy of what may be a link.
+    """
+    if hasattr(x, "copy"):
+        return x.copy() if mode == "share" else x.copy(mode)
+    if mode != "share":
+        raise NotImplementedError(f"a copy with mode={mode!r}")
+    return shared_copy(x)
+
+
 def _parameter_names(module: nn.Module) -> dict[str, str]:
     if isinstance(module, (_NormBase, nn.LayerNorm, nn.GroupNorm)):
         return {"weight": "gamma", "bias": "beta"}

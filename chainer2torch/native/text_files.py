@@ -28,8 +28,8 @@ class TextDataset(DatasetMixin):
     ) -> None:
         paths, columns = [paths] if isinstance(paths, str) else paths, []
         options = [x if isinstance(x, (list, tuple)) else [x] * len(paths) for x in (encoding, errors, newline)]
-        for path, code, wrong, end in zip(paths, *options, strict=True):
-            with open(path, encoding=code, errors=wrong, newline=end) as lines:
+        for path, code, mistakes, ends in zip(paths, *options, strict=True):
+            with open(path, encoding=code, errors=mistakes, newline=ends) as lines:
                 columns.append(list(lines))
         if len(set(map(len, columns))) != 1:
             raise ValueError("no file, or the number of lines in files does not match")

@@ -60,6 +60,7 @@ SHORT_FORMS = frozenset(
         "call_in_mode",
         "check_backward",
         "concat_examples",
+        "copy_of",
         "deconvolution_2d",
         "deepcopy",
         "device_name",

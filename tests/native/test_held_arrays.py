@@ -45,7 +45,15 @@ def test_an_array_is_held():
 
 
 @pytest.mark.parametrize(
-    "line", ["L.Linear(rest, 3)", "L.Linear(3)", "L.Linear(out_size=3)", "L.Linear(None, 3)", "L.Linear(*[n, 3])"]
+    "line",
+    [
+        "L.Linear(rest, 3)",
+        "L.Linear(3)",
+        "L.Linear(out_size=3)",
+        "L.Linear(None, 3)",
+        "L.Linear(*[n, 3])",
+        "made(L.Linear)(None, 3)",
+    ],
 )
 def test_a_layer_that_may_wait_for_its_shape_keeps_the_helper(line):
     code = migrated("import chainer\nimport numpy as np\n" + PROGRAM.replace("L.Linear(n, 3)", line)).code
@@ -55,3 +63,13 @@ def test_a_layer_that_may_wait_for_its_shape_keeps_the_helper(line):
 def test_a_parameter_of_the_programs_own_without_a_shape():
     text = PROGRAM.replace("self.l =", "self.p = chainer.Parameter(1.0)\n            self.l =")
     assert "set_array(" in migrated("import chainer\nimport numpy as np\n" + text).code
+
+
+def test_a_class_that_derives_from_a_layer_may_wait_too():
+    text = PROGRAM + "\n\nclass Own(L.Linear):\n    pass\n"
+    assert "set_array(" in migrated("import chainer\nimport numpy as np\n" + text).code
+
+
+def test_a_class_that_is_only_asked_for_makes_no_layer():
+    text = PROGRAM + "\n\ndef is_one(x):\n    return isinstance(x, (L.Linear, L.EmbedID))\n"
+    assert "set_array(" not in migrated("import chainer\nimport numpy as np\n" + text).code

@@ -119,3 +119,30 @@ def sub(x):
 def test_what_one_answer_settles_is_asked_once():
     code = migrated(SEVERAL).code
     assert code.count("TODO(chainer2torch C2T100)") == 1, code
+
+
+HIDDEN = """
+from chainer.functions.activation import tanh
+
+def before(x):
+    return tanh(x) * 2
+
+class Tanh(tanh.Tanh):
+    pass
+
+def tanh(x):
+    return F.tanh(x) + 1
+
+def run(xs):
+    return before(chainer.Variable(xs[0])).array, tanh(chainer.Variable(xs[1])).array
+"""
+
+
+def test_a_name_that_the_file_defines_below_is_that_in_functions():
+    theirs, ours, code = run(HIDDEN.replace("class Tanh(tanh.Tanh):\n    pass\n", ""))
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-5)
+    assert "TODO" not in code and "return tanh(x) * 2" in code, code
+    assert "different things" not in migrated(HIDDEN).code
+    other = HIDDEN.replace("def run", "from chainer.functions.activation import tanh\n\ndef run")
+    assert "different things" in migrated(other.replace("tanh(chainer.Variable(xs[1]))", "tanh.tanh(xs[1])")).code

@@ -64,9 +64,17 @@ def can_only_be_link_method(interpreter: Interpreter, call: ast.Call) -> bool:
     )
 
 
+def is_function(interpreter: Interpreter, cls: str | ClassInfo) -> bool:
+    """Whether a class of the project is a function of its own, or changes one of Chainer's: a call runs ``forward``."""
+    if interpreter.derives(cls, "chainer.Function"):
+        return True
+    bases = interpreter.mro(cls) if isinstance(cls, ClassInfo) else []
+    return any(isinstance(base, str) and base.startswith("chainer.functions.") for base in bases)
+
+
 def call_function_object(interpreter: Interpreter, function: Inst) -> Kind:
     """What a call of an old-style function gives: Variables for the arrays that its ``forward`` returns."""
-    if not isinstance(function.cls, ClassInfo) or not interpreter.derives(function.cls, "chainer.Function"):
+    if not isinstance(function.cls, ClassInfo) or not is_function(interpreter, function.cls):
         return UNKNOWN
     for name in ("forward", "forward_cpu", "forward_gpu"):
         found = interpreter.class_attribute(function.cls, name, function)

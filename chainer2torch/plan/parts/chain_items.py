@@ -20,15 +20,25 @@ def unknown_item(context: Context, decisions: Decisions, node: ast.Subscript) ->
 
     What is also asked for other names is a dictionary.
     """
-    name = _text(node)
-    if not isinstance(node.ctx, ast.Load) or not name or UNKNOWN not in options(context.kind(node.value)):
+    name, kinds = _text(node), options(context.kind(node.value))
+    of_link = _is_name_of_link(context, node.slice)
+    asked = UNKNOWN in kinds or of_link and any(map(context.analysis.is_link, kinds))
+    if not isinstance(node.ctx, ast.Load) or not asked:
         return
     children = context.analysis.once(_names_of_children)
-    if name not in children or not all(other in children for other in _asked(context, node)):
+    written = name in children and all(other in children for other in _asked(context, node))
+    if not written and not of_link:
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "compat.chain_item(chain, name)", operands)
+
+
+def _is_name_of_link(context: Context, node: ast.expr) -> bool:
+    """``src[link.name]`` for a ``link`` of another Chain."""
+    return (
+        isinstance(node, ast.Attribute) and node.attr == "name" and context.analysis.is_link(context.kind(node.value))
+    )
 
 
 def _text(node: ast.Subscript) -> str:

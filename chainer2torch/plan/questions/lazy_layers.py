@@ -13,6 +13,7 @@ _LINKS = "chainer.links."
 _PARAMETERS = frozenset({"chainer.Parameter", "chainer.variable.Parameter"})
 _SIZED_LATER = frozenset({"add_param", "add_uninitialized_param"})
 _SIZES = frozenset({"in_channels", "in_size", "size"})
+_NEVER_WAITING = ("EmbedID", "NStep", "Scale", "Bias", "PReLU", "CRF1d")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -21,10 +22,36 @@ def may_be_lazy(analysis: Analysis) -> bool:
 
     Assigning to ``.data`` of a parameter of torch that waits for its shape is forgotten with the first input.
     """
-    return any(
-        _waits(analysis, module.source, call)
-        for module in analysis.project.modules.values()
-        for call in module.source.of(ast.Call)
+    if any(
+        isinstance(base, str) and _is_sized(base) for cls in analysis.classes.values() for base in analysis.mro(cls)
+    ):
+        return True
+    for module in analysis.project.modules.values():
+        source = module.source
+        if any(_waits(analysis, source, call) for call in source.of(ast.Call)):
+            return True
+        if any(_is_value(analysis, source, node) for node in source.of(ast.Attribute, ast.Name)):
+            return True
+    return False
+
+
+def _is_value(analysis: Analysis, source: Source, node: ast.AST) -> bool:
+    """Whether a class of layers is handed on, so that calls that nobody sees make some: ``partial(L.Linear, None)``."""
+    if not any(isinstance(k, Ref) and _is_sized(k.name) for k in options(analysis.kind(node))):
+        return False
+    parent = source.parents.get(node)
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if isinstance(parent, ast.Tuple):
+        parent = source.parents.get(parent)
+    tested = isinstance(parent, ast.Call) and ast.unparse(parent.func) in ("isinstance", "issubclass")
+    return not (tested or called or isinstance(parent, (ast.Attribute, ast.Compare)))
+
+
+def _is_sized(link: str) -> bool:
+    """Whether a link of Chainer's takes the size of its input first, which it may wait for."""
+    name = link.rpartition(".")[2]
+    return (
+        link.startswith(_LINKS) and name[:1].isupper() and not _is_whole(link) and not name.startswith(_NEVER_WAITING)
     )
 
 

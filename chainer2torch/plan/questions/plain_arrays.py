@@ -154,27 +154,25 @@ class _Plain(ast.NodeTransformer):
             kinds = options(self.question.kind(node))
             items += kinds if isinstance(value, ast.Tuple) else _items(node, kinds, self.question.kind)
         dtypes = {k.dtype if isinstance(k, Tensor) else "" for k in items}
-        mixed = dtypes & WHOLE and not dtypes <= (WHOLE | {None} if isinstance(value, ast.Name) else WHOLE)
-        if not items or "" in dtypes or mixed:
+        if not items or "" in dtypes or dtypes & WHOLE and not dtypes <= WHOLE:
             return None
         self._differ(None in dtypes)
         return value
 
     def _is_unknown_list(self, node: ast.expr | None) -> bool:
-        """Whether a list that is not shown here holds arrays of which nothing is known."""
+        """Whether a list that is not shown here holds arrays of which nothing is known, or of both sides."""
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return False
-        kinds = [e for k in options(self.question.kind(node)) for e in (options(k.element) if type(k) is Lst else (k,))]
-        some = all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds) and any(
-            type(k) is Lst for k in options(self.question.kind(node))
-        )
-        whole = {k.dtype for k in kinds if isinstance(k, (HostArray, Tensor))}
-        mixed = bool(whole & WHOLE) and not whole <= WHOLE | {None}
+        lists = options(self.question.kind(node))
+        kinds = [item for k in lists for item in (options(k.element) if type(k) is Lst else (k,))]
+        if all(isinstance(k, Unknown) for k in kinds):
+            return True
+        dtypes = {k.dtype for k in kinds if isinstance(k, (HostArray, Tensor))}
         return (
-            all(isinstance(k, Unknown) for k in kinds)
-            or some
-            and not mixed
-            and not all(isinstance(k, Tensor) for k in kinds)
+            any(type(k) is Lst for k in lists)
+            and any(isinstance(k, (HostArray, Unknown)) for k in kinds)
+            and all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds)
+            and (dtypes <= WHOLE or not dtypes & WHOLE)
         )
 
     def _differ(self, differs: bool) -> None:
