@@ -224,7 +224,9 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
             return comes_from_host(context, called.value, depth + 1)
         # a Variable has no such method
         astype = isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
-        return astype or _is_made_of_host(context, node)
+        return (
+            astype or _is_made_of_host(context, node) or depth < _DEPTH and _is_returned_from_host(context, node, depth)
+        )
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
         return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
@@ -235,9 +237,23 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     info = context.analysis.functions.get(function) if function is not None else None
     if info is not None and node.id in info.host_fed:
         return True
-    made = reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
+    if depth >= _DEPTH or not _is_unknown(context, node):
+        return False
+    parts = [value for value, _ in unpacked(context, node, None) if value in context.source.parents]
     return any(
         isinstance(value, (ast.BinOp, ast.Call, ast.Name)) and comes_from_host(context, value, depth + 1)
+        for value in (*reaching(context, node), *parts)
+    )
+
+
+def _is_returned_from_host(context: Context, call: ast.Call, depth: int) -> bool:
+    """Whether a function of the file gives something unknown that may be an array on the host: ``self.start(xp)``."""
+    callee = context.analysis.kind(call.func)
+    made = returned(callee.info.node) if isinstance(callee, Func) and _is_unknown(context, call) else []
+    return any(
+        value in context.source.parents
+        and isinstance(value, (ast.Call, ast.Name))
+        and comes_from_host(context, value, depth + 1)
         for value in made
     )
 
