@@ -54,7 +54,8 @@ TWO = "def start(self, n, xp):\n        h = xp.ones((n, 4), 'f')\n        return
 SHOWN = "def start(self, n, xp):\n        return xp.ones((n, 4), 'f'), xp.zeros((n, 4), dtype='f')"
 EACH = "h = self.start(2, xp)\n        u = self.start(2, xp)"
 BOTH = "h, u = self.start(2, xp)"
-CASES = [(ONE, EACH), (NAMED, EACH), (TWO, BOTH), (SHOWN, BOTH)]
+UNSEEN = "\n\n    def uncalled(self, xp):\n        return self.start(2, xp)"  # what gives `xp` here nobody knows
+CASES = [(ONE, EACH), (NAMED, EACH), (TWO, BOTH), (SHOWN, BOTH), (NAMED + UNSEEN, EACH), (TWO + UNSEEN, BOTH)]
 
 
 @pytest.mark.parametrize(("start", "take"), CASES)

@@ -58,6 +58,7 @@ _NO_ARRAYS = frozenset(
         "slices",
     }
 )
+_MAKING = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "arange"})
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
 _TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
@@ -220,6 +221,8 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
             return True
         if isinstance(called, ast.Attribute) and context.analysis.kind(called.value) == EITHER:
             return not is_device(context, called.value)  # an array of NumPy's, where that is the module
+        if isinstance(called, ast.Attribute) and called.attr in _MAKING and _is_unknown_module(context, called.value):
+            return True
         if isinstance(called, ast.Attribute) and called.attr in _VIEWING and _is_unknown(context, called.value):
             return comes_from_host(context, called.value, depth + 1)
         # a Variable has no such method
@@ -244,6 +247,14 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         isinstance(value, (ast.BinOp, ast.Call, ast.Name)) and comes_from_host(context, value, depth + 1)
         for value in (*reaching(context, node), *parts)
     )
+
+
+def _is_unknown_module(context: Context, node: ast.expr) -> bool:
+    """Whether a parameter is an array module, by its name, of which nobody knows which: some call hands another."""
+    if not isinstance(node, ast.Name) or node.id != "xp" or not _is_unknown(context, node):
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef)
+    return isinstance(function, ast.FunctionDef) and any(a.arg == node.id for a in function.args.args)
 
 
 def _is_returned_from_host(context: Context, call: ast.Call, depth: int) -> bool:
