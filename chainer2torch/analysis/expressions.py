@@ -330,7 +330,7 @@ class Expressions(Interpreter):
             found = self.class_attribute(kind.info, name, None)
             # the only constructors of links beside the class itself
             return Method(Inst(kind.info), name) if found == UNKNOWN and name == "from_params" else found
-        if isinstance(kind, (Tensor, HostArray)):
+        if isinstance(kind, (Batch, Tensor, HostArray)):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)

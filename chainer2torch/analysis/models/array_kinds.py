@@ -86,8 +86,17 @@ def dtype_of(kind: Kind | None) -> str | None:
     return None
 
 
-def attribute(rules: Rules, kind: Tensor | HostArray, name: str) -> Kind:
+def asked(kind: Kind, name: str) -> Kind:
+    """A batch that is asked for what no tuple and no dict has is one array: ``x.transpose(0, 2, 3, 1)``."""
+    whole = isinstance(kind, Batch) and not hasattr(tuple, name) and not hasattr(dict, name)
+    return Tensor(array=True) if whole else kind
+
+
+def attribute(rules: Rules, of: Tensor | HostArray | Batch, name: str) -> Kind:
     """An attribute of an array or tensor; a method when it is not an attribute."""
+    kind = asked(of, name)
+    if not isinstance(kind, (Tensor, HostArray)):
+        return UNKNOWN
     if name == "shape":
         return Tup((Scalar("int"),) * kind.rank) if kind.rank is not None else Lst(Scalar("int"))
     if name in ("ndim", "size"):

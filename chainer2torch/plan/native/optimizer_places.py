@@ -209,7 +209,8 @@ def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.C
     if not places.is_alone(context, second) or not is_statement(context, setup):
         return "set up inside of a larger expression"
     model = setup.args[0] if setup.args else setup.keywords[0].value
-    if places.is_steady(context, model, places.between(context, first, second)):
+    rebound = places.is_rebound(model, ast.walk(first))  # `optimizer, net = SGD(), Net()`
+    if not rebound and places.is_steady(context, model, places.between(context, first, second)):
         return Place.MAKER
     return _at_setup(objects, inst, maker, use, first, second)
 
@@ -237,7 +238,8 @@ def _at_setup(
     ):
         return "used before it is set up"
     arguments = [*maker.args, *(k.value for k in maker.keywords)]
-    if not all(places.is_steady(context, a, places.between(context, first, second)) for a in arguments):
+    rebound = any(places.is_rebound(a, ast.walk(first)) for a in arguments)
+    if rebound or not all(places.is_steady(context, a, places.between(context, first, second)) for a in arguments):
         return "its arguments are not the same where it is set up"
     return Place.SETUP
 

@@ -70,6 +70,7 @@ _OF_ONE_INPUT: tuple[str, ...] = (
     "EmbedID",
 )
 _OF_ONE_INPUT += ("BatchNormalization", "LayerNormalization", "PReLU")
+_MAKING = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "arange"})
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
 _DEPTH = 3  # how many names and calls are followed
@@ -272,11 +273,15 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
             return True
         if isinstance(called, ast.Attribute) and context.analysis.kind(called.value) == EITHER:
             return not is_device(context, called.value)  # an array of NumPy's, where that is the module
+        if isinstance(called, ast.Attribute) and called.attr in _MAKING and _is_unknown_module(context, called.value):
+            return True
         if isinstance(called, ast.Attribute) and called.attr in _VIEWING and _is_unknown(context, called.value):
             return comes_from_host(context, called.value, depth + 1)
         # a Variable has no such method
         astype = isinstance(called, ast.Attribute) and called.attr == "astype" and _is_unknown(context, called.value)
-        return astype or _is_made_of_host(context, node)
+        return (
+            astype or _is_made_of_host(context, node) or depth < _DEPTH and _is_returned_from_host(context, node, depth)
+        )
     if isinstance(node, ast.Subscript) and depth < _DEPTH and _is_unknown(context, node):
         return comes_from_host(context, node.value, depth + 1)
     if isinstance(node, ast.Attribute) and depth < _DEPTH:
@@ -287,9 +292,31 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     info = context.analysis.functions.get(function) if function is not None else None
     if info is not None and node.id in info.host_fed:
         return True
-    made = reaching(context, node) if depth < _DEPTH and _is_unknown(context, node) else []
+    if depth >= _DEPTH or not _is_unknown(context, node):
+        return False
+    parts = [value for value, _ in unpacked(context, node, None) if value in context.source.parents]
     return any(
         isinstance(value, (ast.BinOp, ast.Call, ast.Name)) and comes_from_host(context, value, depth + 1)
+        for value in (*reaching(context, node), *parts)
+    )
+
+
+def _is_unknown_module(context: Context, node: ast.expr) -> bool:
+    """Whether a parameter is an array module, by its name, of which nobody knows which: some call hands another."""
+    if not isinstance(node, ast.Name) or node.id != "xp" or not _is_unknown(context, node):
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef)
+    return isinstance(function, ast.FunctionDef) and any(a.arg == node.id for a in function.args.args)
+
+
+def _is_returned_from_host(context: Context, call: ast.Call, depth: int) -> bool:
+    """Whether a function of the file gives something unknown that may be an array on the host: ``self.start(xp)``."""
+    callee = context.analysis.kind(call.func)
+    made = returned(callee.info.node) if isinstance(callee, Func) and _is_unknown(context, call) else []
+    return any(
+        value in context.source.parents
+        and isinstance(value, (ast.Call, ast.Name))
+        and comes_from_host(context, value, depth + 1)
         for value in made
     )
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from chainer2torch.analysis.kinds import Class, Dct, Inst, Kind, Lst, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.models.array_kinds import asked
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.table import Row
@@ -38,7 +39,8 @@ def receiver_kinds(context: Context, node: ast.Attribute) -> list[Kind]:
 
     `loss = 0` before a loop that adds to it: a number has no backward(), so the receiver is the other kind.
     """
-    return [kind for kind in options(context.kind(node.value)) if not _lacks(kind, node.attr)]
+    kinds = dict.fromkeys(asked(kind, node.attr) for kind in options(context.kind(node.value)))
+    return [kind for kind in kinds if not _lacks(kind, node.attr)]
 
 
 def row_of_kind(context: Context, kind: Kind, name: str) -> Row | None:
