@@ -353,7 +353,7 @@ def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None
 
 
 def _is_numpys_answer(context: Context, node: ast.expr) -> bool:
-    """``x.transpose((0, 2, 1))`` of what nobody knows stays: a tensor takes no such words, so what comes is an array."""
+    """``x.transpose((0, 2, 1))`` of what nobody knows stays: a tensor takes no such words, an array comes."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
