@@ -110,3 +110,55 @@ def test_what_a_generator_made_is_detached():
     np.testing.assert_allclose(theirs[0], ours[0].numpy(), rtol=1e-4, atol=1e-6)
     assert bool(theirs[1]) is bool(ours[1]) is True
     assert "fake = fake.detach()" in code and "live" not in code, code
+
+
+SUMS = """
+import chainer.links as L
+
+class Critic(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(2, 2)
+            self.m = L.Linear(2, 2)
+        for p in self.params():
+            p.array[...] = 0.5
+
+    def forward(self, x):
+        return [self.l(x), self.m(x)]
+
+def step(net, x):
+    loss_real = 0
+    for y in net(x):
+        loss_real += F.mean_squared_error(y, np.ones_like(y.array))
+    loss_fake = 0
+    for y in net(x.array * 2):
+        {test}loss_fake += F.mean_squared_error(y, np.zeros_like(y.array))
+    loss = loss_fake + loss_real
+    loss.backward()
+    loss.unchain_backward()
+    return loss, [loss_fake, loss_real]
+
+def run(xs):
+    net = Critic()
+    net.cleargrads()
+    loss, parts = step(net, chainer.Variable(np.array([[1, 2], [3, 5]], 'f')))
+    grad = net.l.W.grad.copy()
+    weight = chainer.Parameter(np.array(2, 'f'))
+    (weight * (loss + parts[0] + parts[1])).backward()
+    return loss.array, parts[0].array, parts[1].array, grad, net.l.W.grad, weight.grad
+"""
+
+
+def test_sums_of_a_loop_are_detached():
+    theirs, ours, code = run(SUMS.format(test=""))
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-5)
+    assert "loss_fake = loss_fake.detach()" in code and "loss = loss.detach()" in code and "live" not in code, code
+
+
+def test_sums_that_may_stay_numbers_are_looked_at():
+    theirs, ours, code = run(SUMS.format(test="if net is not None: "))
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(one, other.numpy(), rtol=1e-5)
+    assert "loss_fake.detach()" not in code and "compat.live(loss_fake)" in code, code

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.support.native_snippets import run
+from chainer2torch.engine import migrate_source
+from tests.support.native_snippets import RULES, migrated, run
 
 PROGRAM = """
 import chainer.links as L
@@ -68,3 +69,20 @@ def test_links_of_known_chains_that_are_asked_for():
     for at in (0, 1, 3, 4):
         np.testing.assert_allclose(np.asarray(theirs[at]), np.asarray(ours[at].detach()), rtol=1e-6)
     assert "compat.chain_item(src, compat.child_name(dst, link))" in code, code
+
+
+def test_what_stays_chainers_is_asked_for_its_children_as_it_is():
+    text = """
+from chainer.links import caffe
+
+def copied(model, path):
+    theirs = caffe.CaffeFunction(path)
+    for name in ['conv1', 'conv2']:
+        model[name].copyparams(theirs[name])
+        getattr(model, name).W.data = theirs[name].W.data
+    return model
+"""
+    once = migrated(text).code
+    assert "link_attribute(theirs" not in once and "getattr(theirs, name)" in once, once
+    again = migrate_source(once, rules=RULES)  # which looked the children up by name
+    assert again.code == once

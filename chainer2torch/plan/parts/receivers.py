@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.graphs import GraphUse
-from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Func, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.models.demands import is_of_another_library
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -326,8 +326,26 @@ def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None
         and _may_be_array(context.analysis.kind(node.value))
         and context.imports_chainer
         and (among_tensors(context, call) or _holds_data(context, node.value))
+        and not (_is_numpys_answer(context, node.value) and _is_numpys_dtype(context, call))
     ):
         emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+
+
+def _is_numpys_answer(context: Context, node: ast.expr) -> bool:
+    """``x.transpose((0, 2, 1))`` of what nobody knows stays: a tensor takes no such words, an array comes."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "transpose"
+        and context.choices.style == "native"
+        and context.analysis.kind(node.func.value) == UNKNOWN
+        and (len(node.args) > 2 or len(node.args) == 1 and isinstance(node.args[0], ast.Tuple))
+    )
+
+
+def _is_numpys_dtype(context: Context, cast: ast.Call) -> bool:
+    kind = context.analysis.kind(cast.args[0]) if cast.args else None
+    return isinstance(kind, Ref) and kind.name.startswith("numpy.") or isinstance(kind, Const)
 
 
 def _holds_data(context: Context, node: ast.expr) -> bool:

@@ -363,7 +363,7 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
     if named == Scalar("str"):  # computed: what is known to be one of Chainer's layers has no other names
         layers = all(isinstance(k, Inst) and isinstance(k.cls, str) and _is_layer(context, k, "W") for k in owners)
         own = any(isinstance(k, Inst) and (k.cls in _HOLDERS or _is_chain(context, k)) for k in owners)
-        return "W" if layers and not own else None
+        return "W" if layers and not own and not any(_stays_chainers(context, k) for k in owners) else None
     for option in options(named):
         name = str(option.value) if isinstance(option, Const) else ""
         layer = any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
@@ -375,6 +375,12 @@ def _asked_name(context: Context, call: ast.Call) -> str | None:
 def _is_chain(context: Context, kind: Inst) -> bool:
     """Whether a link is made of others: a computed name may be that of one of them."""
     return context.analysis.derives(kind.cls, "chainer.Chain")
+
+
+def _stays_chainers(context: Context, kind: Kind) -> bool:
+    """Whether a link has no form here: what still makes one makes Chainer's own, as `CaffeFunction`."""
+    row = context.rules.rows.get(kind.cls) if isinstance(kind, Inst) and isinstance(kind.cls, str) else None
+    return row is not None and row.state == "manual"
 
 
 def _is_layer(context: Context, kind: Inst, name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import GraphUse, asked_only, may_hold_graph, uses_of_graphs
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
@@ -203,7 +203,21 @@ class _Function:
         return name in given
 
     def _is_tensor(self, name: str, kinds: list[Kind], receiver: str) -> bool:
-        return name == receiver or bool(kinds) and all(isinstance(k, Tensor) for k in kinds)
+        if name == receiver or bool(kinds) and all(isinstance(k, Tensor) for k in kinds):
+            return True
+        numbers = all(isinstance(k, Tensor) or scalar_type(k) in ("int", "float") for k in kinds)
+        return numbers and self._is_summed(name)
+
+    def _is_summed(self, name: str) -> bool:
+        """``loss = 0`` and ``loss += F.mean_squared_error(x, t)`` in a loop: of no rounds, a number has no detach()."""
+        for node in nodes_of(self.scope):
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+                around: ast.AST | None = self.source.parents.get(node)
+                while isinstance(around, (ast.For, ast.With)):
+                    around = self.source.parents.get(around)
+                if around is self.scope and all(isinstance(k, Tensor) for k in options(self.analysis.kind(node.value))):
+                    return True
+        return False
 
     def _models(self, call: ast.Call) -> tuple[ast.expr, ...]:
         """The links that compute the loss: those that are called before the cut, or whose methods are, or are named.
