@@ -106,9 +106,9 @@ def copy_of(x: Any, mode: str = "share") -> Any:
     """
     if hasattr(x, "copy"):
         return x.copy() if mode == "share" else x.copy(mode)
-    if mode != "share":
+    if mode == "init":
         raise NotImplementedError(f"a copy with mode={mode!r}")
-    return shared_copy(x)
+    return copy.deepcopy(x) if mode == "copy" else shared_copy(x)
 
 
 def _parameter_names(module: nn.Module) -> dict[str, str]:

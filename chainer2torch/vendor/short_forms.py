@@ -112,6 +112,7 @@ SHORT_FORMS = frozenset(
 # The names of which the long form is needed, and the words of the projects that need it.
 _LONG_WHERE = {
     "backward": {"loss_scale", "loss_scaling", "unchain_backward", "unchain_backward_of"},
+    "copy_of": {"init"},
     "deepcopy": {"__deepcopy__", "memo"},
     "live": {"unchain_backward", "unchain_backward_of"},
     **dict.fromkeys(
