@@ -32,6 +32,8 @@ SHARED = {
 }
 SHARED |= {
     "host_cupy",
+    "own_distribution",
+    "outcomes",
     "kept_state",
     "model_text",
     "search_room",
@@ -141,13 +143,14 @@ def test_the_worker_files_are_python_3_6(path):
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     roots = {name.split(".")[0] for name in imported}
-    # pkg_resources and importlib.metadata are asked for and may be missing; CuPy is of the time.
+    # pkg_resources, importlib.metadata and Pillow are asked for and may be missing; CuPy is of the time.
     assert roots <= LIBRARY | {
         "numpy",
         "chainer",
         "cupy",
         "chainer2torch_worker",
         "pkg_resources",
+        "PIL",
         "importlib",
         "gc",
         "zipfile",

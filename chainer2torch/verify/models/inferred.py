@@ -15,7 +15,7 @@ from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, Project
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.project.scan import collect
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
@@ -63,6 +63,8 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         try:
             arguments = _as_always_made(reader, cls, reader.arguments(cls), searched["recipes"])
             inputs = reader.inputs(cls, {name: n for name, n in arguments.items() if type(n) is int})
+            if _leaves_to_heirs(analysis, calls, cls):
+                raise Unclear("it is made nowhere, and asks for what only classes that derive from it have")
         except Unclear as why:
             what = _left(reader, calls, cls, target, str(why), searched)
             left.append(dataclasses.replace(what, derived=_derived(src, analysis, calls, cls)))
@@ -98,6 +100,21 @@ def _derived(src: Path, analysis: Analysis, calls: Calls, cls: ClassInfo) -> lis
     return [
         target_of(src, other) for other in analysis.classes.values() if other is not cls and cls in analysis.mro(other)
     ]
+
+
+def _leaves_to_heirs(analysis: Analysis, calls: Calls, cls: ClassInfo) -> bool:
+    """Whether a class that is made nowhere itself asks for attributes that only classes that derive from it have."""
+    heirs = analysis.heirs(cls)
+    if calls.that_make(cls) or not heirs:
+        return False
+    asked = {
+        node.attr
+        for method in cls.methods.values()
+        for node in nodes_of(method.node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    }
+    own = {name for base in analysis.mro(cls) if isinstance(base, ClassInfo) for name in (*base.attrs, *base.methods)}
+    return any(name in heir.attrs or name in heir.methods for name in asked - own for heir in heirs)
 
 
 def _split(reader: Reader, cls: ClassInfo, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
