@@ -75,7 +75,7 @@ def _arrays(path, images):
         try:
             from PIL import Image
         except ImportError:
-            return {}  # whatever wrote it, nothing here reads it: only its name is compared
+            return None  # whatever wrote it, nothing here reads it: only its name is compared
 
         with Image.open(path) as image:
             return {"pixels": numpy.asarray(image)}
