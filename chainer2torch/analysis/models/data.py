@@ -97,11 +97,11 @@ def walked(interpreter: Interpreter, walker: Inst) -> Kind:
     """What an iteration over an object gives, one by one: its class says how, or it is an iterator of Chainer's."""
     if "__iter__" in _own_methods(interpreter, walker):
         given = options(interpreter.method_result(walker, "__iter__", [], None))
-        return join_all([_next(interpreter, one) if isinstance(one, Inst) else element_of(one) for one in given])
-    return _next(interpreter, walker)
+        return join_all([following(interpreter, one) if isinstance(one, Inst) else element_of(one) for one in given])
+    return following(interpreter, walker)
 
 
-def _next(interpreter: Interpreter, iterator: Inst) -> Kind:
+def following(interpreter: Interpreter, iterator: Inst) -> Kind:
     """What an iterator gives next: as its class says, or a batch of one of Chainer's."""
     own = _own_methods(interpreter, iterator)
     name = next((name for name in ("__next__", "next") if name in own), "__iter__")
@@ -178,7 +178,9 @@ def share(bound: dict[str, Kind]) -> Kind | None:
 
 
 def iterated(interpreter: Interpreter, iterator: Inst) -> Kind:
-    """What ``iterator.next()`` gives: a list of examples."""
+    """What ``iterator.next()`` gives: a list of examples, or what a class of the project says."""
+    if "__next__" in _own_methods(interpreter, iterator):
+        return following(interpreter, iterator)
     dataset = interpreter.objects.get(iterator.site, {}).get("dataset", UNKNOWN)
     return Lst(examples(interpreter, dataset))
 
@@ -211,7 +213,7 @@ def connected(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> None
             _through_converter(interpreter, converter, batch, target)
             continue
         if isinstance(iterator, Inst) and known:
-            example = examples(interpreter, interpreter.objects.get(iterator.site, {}).get("dataset", UNKNOWN))
+            example = element_of(iterated(interpreter, iterator))
             batch = batched(example)
             one: Kind = batch if isinstance(batch, Tensor) else UNKNOWN
             args: list[Kind] = list(batch.items) if isinstance(batch, Tup) else [one]

@@ -105,6 +105,8 @@ def _variadic(interpreter: Interpreter, func: FuncInfo, name: str) -> Kind:
 def _one_by_one(func: FuncInfo, name: str) -> Kind:
     """``*args`` where all calls that are seen hand over as many: ``memory.push(state, action)``."""
     together = func.params.get(COUNTED + name)
+    if together is None and name not in func.params and not func.seeded:
+        return Lst(BOTTOM)  # no call has been seen so far
     is_all = isinstance(together, Tup) and func.params.get(name) == join_all(list(together.items))
     return together if together is not None and is_all else Lst(UNKNOWN)
 

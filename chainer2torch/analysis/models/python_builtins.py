@@ -65,7 +65,7 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):
         return first.element
     if name == "next":
-        return interpreter.method_result(first, "next", [], node) if isinstance(first, Inst) else element_of(first)
+        return data.following(interpreter, first) if isinstance(first, Inst) else element_of(first)
     if name == "enumerate":
         return Lst(Tup((Scalar("int"), interpreter.iterated(first))))
     if name == "zip":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Batch, HostArray, Kind, Ref, Tensor, Unknown
+from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Ref, Tensor, Unknown
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -86,6 +86,8 @@ def _of_several_kinds(
         return
     same = all(same_rule(r, row) for r in found)
     if same and _same_on_host(kinds, row, node.attr):
+        decisions.mark(node, row, row.name, row.state)
+    elif same and _is_called_alike(row, kinds, node.attr):
         decisions.mark(node, row, row.name, row.state)
     elif context.choices.style == "native" and _is_asked_alike(context, node, kinds):
         decisions.mark(node, row, row.name, "exact")
@@ -232,6 +234,11 @@ def _stays(context: Context, row: Row, node: ast.Attribute) -> bool:
     # a dtype is not the same: that of a tensor equals none of NumPy's; a layer's setting may be set as well
     kept = isinstance(node.ctx, ast.Load) or row.name.startswith("chainer.links.") and row.set is None
     return row.attribute and same and node.attr != "dtype" and kept and not context.is_called(node)
+
+
+def _is_called_alike(row: Row, kinds: list[Kind], name: str) -> bool:
+    """Whether a method without arguments stays as it is, of layers and of the project's own objects: `reset_state()`."""
+    return {case.torch for case in row.cases} == {f"self.{name}()"} and all(isinstance(k, Inst) for k in kinds)
 
 
 def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
