@@ -31,6 +31,7 @@ def run(xs):
         "hasattr(opt, 'target'), hasattr(opt, 'lr'), hasattr(opt, 'no_such_name')",
         "hasattr(held, 'array'), hasattr(held, 'cleargrads'), getattr(held, 'array', 5), getattr(held, 'xp', 5)",
         "hasattr(chainer.functions, 'average'), hasattr(chainer, 'no_such_name')",
+        "hasattr(chainer, 'global_config'), hasattr(chainer.links, 'Highway'), hasattr(chainer.Variable, 'xp')",
         "float(getattr(x, 'array', None).sum()), float(getattr(x * 2, 'data').sum())",
     ],
 )

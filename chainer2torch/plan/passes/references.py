@@ -87,6 +87,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
         own_config.entry(context, decisions, node, name)
     elif own_config.asked_by_name(context, decisions, node, name):
         pass
+    elif isinstance(parent, ast.Call) and node in parent.args and is_name_of_chainer(context, parent):
+        pass  # `hasattr(F, 'average')` is True
     elif row is None:
         _without_row(context, decisions, node, name)
     elif (
@@ -95,8 +97,7 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
         and node in parent.args
         and context.kind(parent.func) == Ref("builtins.hasattr")
     ):
-        if not is_name_of_chainer(context, parent):
-            decisions.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
+        decisions.mark(node, None, name, "manual", "which names it has depends on the version", row.code)
     elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
         message = "deleted here; nothing of PyTorch's is deleted instead"
         decisions.mark(node, None, name, "manual", message, row.code)
