@@ -73,3 +73,43 @@ def test_names_that_chainer_has_no_longer(tmp_path):
     (tmp_path / "out" / "net.py").write_text(code)
     report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
     assert report.exit_code == 0 and report.iterations == 3, "\n".join(report.lines())
+
+
+ARRAYS = """
+import chainer
+import numpy as np
+from chainer import FunctionSet, Variable
+import chainer.functions as F
+
+model = FunctionSet(l1=F.Linear(3, 4), l2=F.Linear(4, 2))
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(model.collect_parameters())
+for param in model.parameters:
+    param[:] = np.linspace(-0.5, 0.5, param.size).reshape(param.shape)
+x = Variable(np.arange(6, dtype='f').reshape(2, 3) / 6)
+for i in range(3):
+    optimizer.zero_grads()
+    loss = F.softmax_cross_entropy(model.l2(F.tanh(model.l1(x))), Variable(np.array([0, 1], 'i')))
+    loss.backward()
+    for param, gradient in zip(model.parameters, model.gradients):
+        gradient += 0.1 * param
+    optimizer.update()
+    norm = np.sqrt(sum([(g ** 2).sum() for g in model.gradients]))
+    print('%.4f %.4f %d' % (loss.data, norm, len(model.parameters)))
+print('%.4f' % sum(p.sum() for p in model.parameters), max(p.size for p in model.parameters))
+"""
+
+
+def test_arrays_of_a_set_of_functions(tmp_path):
+    """`model.parameters` is a tuple of arrays in version 1: loops that do not ask for its order are plain."""
+    code = model_batch.migrated(tmp_path, ARRAYS)
+    assert "TODO" not in code
+    (tmp_path / "out" / "net.py").write_text(code)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0, "\n".join(report.lines())
+
+
+def test_arrays_in_an_order_are_left(tmp_path):
+    loops = "kept = [p for p in model.parameters]\nfor p in model.parameters:\n    print(p.shape)\n"
+    code = model_batch.migrated(tmp_path, ARRAYS + loops)
+    assert code.count("TODO(") == 1

@@ -237,7 +237,7 @@ def _stays(context: Context, row: Row, node: ast.Attribute) -> bool:
 
 
 def _is_called_alike(row: Row, kinds: list[Kind], name: str) -> bool:
-    """Whether a method without arguments stays as it is, of layers and of the project's own objects: `reset_state()`."""
+    """Whether a method without arguments stays as it is, of layers and of own objects: `reset_state()`."""
     return {case.torch for case in row.cases} == {f"self.{name}()"} and all(isinstance(k, Inst) for k in kinds)
 
 

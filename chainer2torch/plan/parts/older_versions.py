@@ -14,6 +14,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
+from chainer2torch.plan.questions.free_walks import arrays_walked_freely
 from chainer2torch.plan.questions.idle_modes import never_drop
 from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.rules.table import Row
@@ -22,6 +23,10 @@ _EVALUATOR = "Evaluator"
 _NORMALIZING = ("BatchNormalization", "InceptionBN")
 _MODES = {"test": "not value", "train": "value"}
 _CODE = "C2T204"
+_ARRAYS = {
+    "gradients": "[p.grad for p in self.parameters()]",
+    "parameters": "[p.detach() for p in self.parameters()]",
+}
 
 
 def number_of_elements(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -98,10 +103,14 @@ def copy_parameters_from(context: Context, decisions: Decisions, node: ast.AST, 
 
 
 def parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
-    """``model.parameters`` of a FunctionSet, which only the copy to another one takes over."""
+    """``model.parameters`` and ``model.gradients`` of a FunctionSet: tuples, whose order a loop may not ask for."""
     call = context.source.parents.get(node)
     if isinstance(call, ast.Call) and call.func is node:
         return  # PyTorch's method: what is a tuple in version 1 is not called
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and arrays_walked_freely(context, node):
+        decisions.replace(node, _ARRAYS[node.attr], {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, "exact")
+        return
     copied = isinstance(call, ast.Call) and _all_parameters(context, call) is not None
     decisions.mark(node, row, row.name, "exact" if copied else "manual", "" if copied else row.note)
 

@@ -11,6 +11,7 @@ from chainer2torch.plan.questions.shared_links import shares_parameters
 
 _WALKS = frozenset({"params", "children"})
 _KEEP_ORDER = frozenset({"enumerate", "list", "zip"})
+_ARRAYS_OF_SETS = frozenset({"gradients", "parameters"})
 _NAMES = frozenset({"name", "link", "update_rule"})
 # what a comprehension may be handed to, so that nobody sees in which order its items came
 _WITHOUT_ORDER = frozenset({"all", "any", "frozenset", "fsum", "len", "max", "min", "set", "sorted", "sum"})
@@ -26,6 +27,22 @@ def walks_freely(context: Context, call: ast.Call) -> bool:
     return _loops(context, call, call) and not _keeps_order(context, context.source.parents[call])
 
 
+def arrays_walked_freely(context: Context, node: ast.Attribute) -> bool:
+    """Whether any order will do for ``model.parameters`` and ``model.gradients`` of version 1, also zipped."""
+    outer = context.source.parents.get(node)
+    walked: ast.AST = node
+    if isinstance(outer, ast.Call) and _last_name(outer.func) == "zip" and node in outer.args:
+        model = ast.unparse(node.value)
+        together = all(
+            isinstance(a, ast.Attribute) and a.attr in _ARRAYS_OF_SETS and ast.unparse(a.value) == model
+            for a in outer.args
+        )
+        walked = outer if together else node
+    elif isinstance(outer, ast.Call) and _last_name(outer.func) == "len" and outer.args == [node]:
+        return True
+    return _loops(context, node, walked) and not _keeps_order(context, context.source.parents[walked])
+
+
 def walks_in_order(context: Context, call: ast.Call) -> bool:
     """Whether a loop walks freely or, through ``enumerate`` and ``zip``, in an order that both sides share."""
     outer: ast.AST = call
@@ -36,7 +53,7 @@ def walks_in_order(context: Context, call: ast.Call) -> bool:
     return _loops(context, call, outer)
 
 
-def _loops(context: Context, call: ast.Call, iterable: ast.AST) -> bool:
+def _loops(context: Context, call: ast.expr, iterable: ast.AST) -> bool:
     loop = context.source.parents.get(iterable)
     if not isinstance(loop, (ast.For, ast.comprehension)) or loop.iter is not iterable:
         return False
