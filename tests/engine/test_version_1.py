@@ -3,8 +3,10 @@
 import re
 import sys
 import textwrap
+import types
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import chainer
 import chainer.functions as CF
@@ -22,6 +24,7 @@ from chainer2torch.compat.links.normalization_links import BatchNormalization
 from chainer2torch.compat.links.recurrent_links import LSTM, StatelessGRU
 from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.rules.table import load_rules
+from chainer2torch.vendor import compat_file, said
 from chainer2torch.verify.worker import compat_module
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
@@ -633,3 +636,32 @@ def test_a_batch_normalization_without_test_takes_its_batch_in_an_evaluation_too
         y = net(inputs := torch.rand(4, 2), False)
         x = net.fc(inputs)
         torch.testing.assert_close(y, (x - x.mean(0)) / x.var(0, correction=0).add(2e-5).sqrt())
+
+
+_ARRAYS = """
+import numpy as np
+from chainer import FunctionSet
+import chainer.functions as F
+
+model = FunctionSet(enc=F.Linear(2, 3), dec=F.Linear(3, 2))
+model.enc.W[:] = np.arange(6.).reshape(3, 2)
+model.enc.b.fill(2)
+model.enc.b[0] = 1
+model.dec.W[...] = model.enc.W.T
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_parameters_that_are_written_were_arrays(style: str) -> None:
+    """No Variable takes `W[:] = v` or `W.fill(v)`: up to version 1.4 these were arrays, which no graph watches."""
+    result = migrate_source(_ARRAYS, options=Options(style=style))
+    assert {site.state for site in result.sites} <= {"exact", "close"}
+    helpers = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style=style, said=said.words(result.code)), helpers.__dict__)
+    ours: dict[str, Any] = {}
+    with mock.patch.dict(sys.modules, chainer_compat=helpers):
+        exec(result.code, ours)
+    model = ours["model"]
+    torch.testing.assert_close(model.enc.weight.detach(), torch.arange(6.0).reshape(3, 2))
+    torch.testing.assert_close(model.dec.weight.detach(), torch.arange(6.0).reshape(3, 2).T)
+    assert model.enc.bias.tolist() == [1, 2, 2] and model.enc.bias.requires_grad

@@ -1,6 +1,12 @@
 """A script of version 1 runs beside Chainer 7, which refuses arguments of then: they get their meaning of then."""
 
+import importlib
+import sys
+
+import chainer
+
 from chainer2torch.verify.script.verify_script import verify_script
+from chainer2torch.verify.worker import first_version
 from tests.support import model_batch
 
 SCRIPT = """
@@ -113,3 +119,13 @@ def test_arrays_in_an_order_are_left(tmp_path):
     loops = "kept = [p for p in model.parameters]\nfor p in model.parameters:\n    print(p.shape)\n"
     code = model_batch.migrated(tmp_path, ARRAYS + loops)
     assert code.count("TODO(") == 1
+
+
+def test_the_worker_starts_beside_version_1(monkeypatch):
+    """What Chainer 7 has and version 1 lacks is not imported for the patches, which do nothing there."""
+    monkeypatch.delattr(chainer.utils, "argument")
+    monkeypatch.setitem(sys.modules, "chainer.utils.argument", None)
+    module = importlib.reload(first_version)
+    assert module.argument is None
+    monkeypatch.undo()
+    assert importlib.reload(first_version).argument is not None

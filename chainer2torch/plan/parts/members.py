@@ -140,12 +140,22 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row:
             return
         if row.name in _HELD_ARRAYS and context.choices.style == "native" and asks_numbers(context, node):
             template = "self"
+        if _is_array_of_version_1(context, node, row):
+            template = f"{template}.detach()"
         if template != f"self.{node.attr}":
             decisions.replace(node, template, {"self": context.operand(node.value)})
     known = row.name == "chainer.Variable.requires_grad" and is_walked_parameter(context, node.value)
     decisions.mark(
         node, row, row.name, "exact" if known else row.state, "" if known else row.note if row.state != "exact" else ""
     )
+
+
+def _is_array_of_version_1(context: Context, node: ast.Attribute, row: Row) -> bool:
+    """``layer.W[:] = v`` and ``layer.W.fill(v)``: no Variable takes that, up to version 1.4 parameters were arrays."""
+    parent = context.source.parents.get(node)
+    filled = isinstance(parent, ast.Attribute) and parent.attr == "fill" and context.is_called(parent)
+    written = isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Store)
+    return node.attr in PARAMETERS and row.name.startswith("chainer.links.") and (filled or written)
 
 
 def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:

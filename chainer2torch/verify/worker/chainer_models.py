@@ -154,7 +154,9 @@ def _has_graph(value):
 
 
 def _without_graph(value):
-    return chainer.Variable(value.array, requires_grad=value.requires_grad)
+    if not hasattr(value, "requires_grad"):  # before version 2
+        return chainer.Variable(value.data, volatile=value.volatile)
+    return chainer.Variable(value.data, requires_grad=value.requires_grad)
 
 
 def _steps(case, inputs, namespace, model):

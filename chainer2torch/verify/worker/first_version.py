@@ -14,7 +14,11 @@ import functools
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.utils import argument
+
+try:
+    from chainer.utils import argument  # since version 2; before, nothing is patched
+except ImportError:
+    argument = None
 
 from . import first_names
 
