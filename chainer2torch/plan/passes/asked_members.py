@@ -13,7 +13,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.receivers import DISTINCTIVE
-from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, is_name_of_chainer, is_of_older
+from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, is_of_older
 from chainer2torch.plan.questions.rows import row_of_kind
 from chainer2torch.rules.row import Row
 
@@ -34,11 +34,6 @@ def run(context: Context) -> Decisions:
         function = callee.name if isinstance(callee, Ref) else ""
         counts = _ASKING.get(function, ())
         if len(call.args) not in counts or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
-            continue
-        if is_name_of_chainer(context, call):
-            decisions.replace(call, "True", {})
-            decisions.use(call.args[0])
-            decisions.mark(call.func, context.rules.python[function], function, "exact")
             continue
         for option in options(context.analysis.kind(call.args[1])):
             name = option.value if isinstance(option, Const) else None

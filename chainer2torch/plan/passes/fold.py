@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
+from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
@@ -59,9 +60,17 @@ def run(context: Context) -> Decisions:
         if _outermost(context, node, value)[0] not in seen:  # each half of `a and b` may decide the whole
             seen.add(_outermost(context, node, value)[0])
             _fold(context, decisions, node, value)
+    _asked_modules(context, decisions)
     _versions(context, decisions)
     _copies(context, decisions)
     return decisions
+
+
+def _asked_modules(context: Context, decisions: Decisions) -> None:
+    """``hasattr(F, 'average')``, which asks for a version of Chainer."""
+    for call in context.source.of(ast.Call):
+        if is_name_of_chainer(context, call):
+            _fold(context, decisions, call, True)
 
 
 def _copies(context: Context, decisions: Decisions) -> None:
