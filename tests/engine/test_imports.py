@@ -189,6 +189,25 @@ WHOLE_FILES = {
         z = F.blocked(x)
     """,
     ),
+    "guards go with the imports that they guard, on both ways": (
+        """
+        import numpy as np
+        try:
+            from chainer.backends import cuda
+        except ImportError:
+            from chainer import cuda
+        try:
+            import chainer.functions as F
+        except ImportError:
+            raise ImportError('pip install chainer')
+        x = F.relu(x)
+    """,
+        """
+        import numpy as np
+        import torch.nn.functional as F
+        x = F.relu(x)
+    """,
+    ),
     "blocks never become empty": (
         '''
         import sys

@@ -145,14 +145,26 @@ def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
     """The removal of ``try: import chainer; except ImportError: chainer = None`` when all of its imports go."""
     for block in context.source.of(ast.Try):
         bound = {bound_name(a) for s in block.body if isinstance(s, (ast.Import, ast.ImportFrom)) for a in s.names}
-        if block.orelse or block.finalbody or not all(_does_nothing(handler, bound) for handler in block.handlers):
+        of_cupy = cupy_guard(block) is not None
+        plain = not of_cupy and "#" not in context.source.segment(block)
+        idle = (_does_nothing(h, bound) or plain and _is_never_reached(h, removals) for h in block.handlers)
+        if block.orelse or block.finalbody or not all(idle):
             continue
-        if all(
-            isinstance(statement, (ast.Import, ast.ImportFrom))
-            and len(removals.get(statement, ())) == len(statement.names)
-            for statement in block.body
-        ):
+        if all(_goes(statement, removals) for statement in block.body):
             yield Remove(context.source.start(block))
+
+
+def _goes(statement: ast.stmt, removals: Removals) -> bool:
+    """Whether a statement is an import all of whose names go."""
+    imports = isinstance(statement, (ast.Import, ast.ImportFrom))
+    return imports and len(removals.get(statement, ())) == len(statement.names)  # type: ignore[attr-defined]
+
+
+def _is_never_reached(handler: ast.ExceptHandler, removals: Removals) -> bool:
+    """Whether a handler only imports what goes, too, or raises: no import is left that could fail."""
+    return catches_absence(handler.type) and all(
+        isinstance(s, (ast.Pass, ast.Raise)) or _goes(s, removals) for s in handler.body
+    )
 
 
 def device_guards(context: Context, removals: Removals) -> Iterator[IntoIf | ReplaceStatement]:
