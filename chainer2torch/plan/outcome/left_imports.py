@@ -156,8 +156,9 @@ def empty_guards(context: Context, removals: Removals) -> Iterator[Remove]:
 
 def _goes(statement: ast.stmt, removals: Removals) -> bool:
     """Whether a statement is an import all of whose names go."""
-    imports = isinstance(statement, (ast.Import, ast.ImportFrom))
-    return imports and len(removals.get(statement, ())) == len(statement.names)  # type: ignore[attr-defined]
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return False
+    return len(removals.get(statement, ())) == len(statement.names)
 
 
 def _is_never_reached(handler: ast.ExceptHandler, removals: Removals) -> bool:
