@@ -49,7 +49,7 @@ _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
 _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "sum_to", "zeros"})
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
-_CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce"}
+_CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
 
 
 _HOLDS_NONE = frozenset({Const, Scalar, Tensor, Ref, Unknown, Inst, Func, Class})  # no array of the host is in these
@@ -169,6 +169,8 @@ class Calls(LibraryCalls):
         if name == "functools.reduce":
             iteration.reduced(self, args)
             return function
+        if name == "itertools.starmap":
+            return function if iteration.star_mapped(self, args) is not None else None
         self.call(function, [self.iterated(kind) for kind in items], {}, None)
         return function
 

@@ -29,6 +29,8 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
     elements = [interpreter.iterated(kind) for kind in args]
     if name == "functools.reduce":
         return reduced(interpreter, args)
+    if name == "itertools.starmap":
+        return star_mapped(interpreter, args)
     if name == "itertools.groupby":
         alone = len(args) == 1 and not node.keywords
         return Lst(Tup((elements[0] if alone else UNKNOWN, Lst(elements[0]))))
@@ -67,6 +69,14 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
     if row is not None and row.name.startswith("chainer.functions.") and row.signature is not None:
         return Lst(interpreter.row_result(row, elements, {}, None))
     return UNKNOWN
+
+
+def star_mapped(interpreter: Interpreter, args: Sequence[Kind]) -> Kind | None:
+    """``itertools.starmap(function, rows)`` of a function of the project and rows whose items are known one by one."""
+    row = interpreter.iterated(args[1]) if len(args) == 2 else UNKNOWN
+    if not isinstance(args[0], (Func, Inst)) or not isinstance(row, Tup):
+        return None
+    return Lst(interpreter.call(args[0], list(row.items), {}, None))
 
 
 def reduced(interpreter: Interpreter, args: Sequence[Kind]) -> Kind | None:
