@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.graphs import may_hold_graph
-from chainer2torch.analysis.kinds import Const, options
+from chainer2torch.analysis.kinds import Const, Inst, Kind, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Part
@@ -31,28 +32,39 @@ def run(context: Context) -> Decisions:
         for node in context.source.of(ast.Attribute)
         if node.attr in ("grad", "grad_var") and isinstance(node.ctx, ast.Load) and _may_be_result(context, node.value)
     ]
-    for call in context.source.of(ast.Call):
-        if (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "backward"
-            and _keeps_all(context, call)
-            and any(may_hold_graph(k) for k in options(context.analysis.kind(call.func.value)))
-        ):
-            _ask(context, decisions, call, reads)
+    calls = [
+        call
+        for call in context.source.of(ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr == "backward"
+        and _keeps_all(context, call)
+        and any(may_hold_graph(k) for k in options(context.analysis.kind(call.func.value)))
+    ]
+    named = {call: _named(context, call, reads) for call in calls}
+    reached = {node for found in named.values() for node in found}
+    for call, found in named.items():
+        _ask(context, decisions, call, [node for node in reads if node in found or node not in reached], found)
     return decisions
 
 
-def _ask(context: Context, decisions: Decisions, call: ast.Call, reads: list[ast.Attribute]) -> None:
-    """``y.backward()`` becomes ``compat.retain_grad(h)`` and ``y.backward()``."""
+def _named(context: Context, call: ast.Call, reads: list[ast.Attribute]) -> list[ast.Attribute]:
+    """The reads whose tensor has a name where a backward() stands."""
     scope = context.source.enclosing(call, *_FUNCTIONS)
     known = _known_before(context, scope, call)
-    named = [
+    return [
         node
         for node in reads
-        if context.source.enclosing(node, *_FUNCTIONS) is scope
+        if _is_reached(context, node, scope)
         and all(isinstance(part, _NAMES) for part in ast.walk(node.value))
         and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} <= known
     ]
+
+
+def _ask(
+    context: Context, decisions: Decisions, call: ast.Call, reads: list[ast.Attribute], named: list[ast.Attribute]
+) -> None:
+    """``y.backward()`` becomes ``compat.retain_grad(h)`` and ``y.backward()``."""
+    scope = context.source.enclosing(call, *_FUNCTIONS)
     places: dict[str, list[Claim]] = {}
     for node in named:
         parts = [(Part.EDIT, part) for part in ast.walk(node.value) if isinstance(part, ast.expr)]
@@ -100,11 +112,50 @@ def _ask_for(
         decisions.refine(call.func, None, "review", _ELSEWHERE, "C2T300")
 
 
+def _is_reached(context: Context, node: ast.Attribute, scope: ast.AST | None) -> bool:
+    """Whether what a gradient is read of has its name in a function too: it is read there, or from ``self``."""
+    own = context.source.enclosing(node, *_FUNCTIONS)
+    if own is scope:
+        return True
+    root = node.value
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    cls = context.source.enclosing(node, ast.ClassDef)
+    return (
+        isinstance(own, _FUNCTIONS)
+        and isinstance(scope, _FUNCTIONS)
+        and isinstance(root, ast.Name)
+        and cls is not None
+        and own in cls.body  # type: ignore[attr-defined]
+        and scope in cls.body  # type: ignore[attr-defined]
+        and all(f.args.args[:1] and f.args.args[0].arg == root.id for f in (own, scope))
+    )
+
+
 def _may_be_result(context: Context, value: ast.expr) -> bool:
     """Whether ``value`` may be the result of a computation: it is no parameter of a link."""
     if isinstance(value, ast.Attribute) and context.analysis.is_link(context.analysis.kind(value.value)):
-        return False
+        if not _is_kept_by(context, context.analysis.kind(value.value), value.attr):
+            return False
     return any(may_hold_graph(k) for k in options(context.analysis.kind(value)))
+
+
+def _is_kept_by(context: Context, link: Kind, name: str) -> bool:
+    """Whether methods of a link keep a result under a name: ``self.features = F.relu(h)`` in its forward."""
+    classes = [cls for kind in options(link) if isinstance(kind, Inst) for cls in context.analysis.mro(kind.cls)]
+    methods = [m for c in classes if isinstance(c, ClassInfo) for m in c.methods.values() if m.name != "__init__"]
+    return any(
+        isinstance(target, ast.Attribute)
+        and target.attr == name
+        and isinstance(target.value, ast.Name)
+        and method.node.args.args[:1]
+        and target.value.id == method.node.args.args[0].arg
+        and any(may_hold_graph(kind) for kind in options(context.analysis.kind(assign.value)))
+        for method in methods
+        if isinstance(method.node, _FUNCTIONS)
+        for assign in method.inside.of(ast.Assign)
+        for target in assign.targets
+    )
 
 
 def _known_before(context: Context, scope: ast.AST | None, call: ast.Call) -> set[str]:
