@@ -56,7 +56,7 @@ def test_gradients_that_are_read_elsewhere_are_said():
     result = migrate_source(
         "import chainer\nimport chainer.functions as F\n\n\nclass A:\n    def f(self, x):\n"
         "        self.h = F.tanh(x)\n        F.sum(self.h).backward(retain_grad=True)\n\n"
-        "    def g(self):\n        return self.h.grad\n\n\ndef k(a):\n    a = A() if a is None else a\n    return A().h.grad\n"
+        "    def g(self):\n        return self.h.grad\n\n\ndef k():\n    return A().h.grad\n"
     )
     assert "        compat.retain_grad(self.h)\n" in result.code
     assert [(s.line, s.state) for s in result.sites if s.state != "exact"] == [(8, "review")]
