@@ -12,7 +12,7 @@ from chainer2torch.analysis.helper_homes import HelperHome
 from chainer2torch.analysis.kind_base import Kind
 from chainer2torch.analysis.outlines import outline_of
 from chainer2torch.analysis.places import FileInfo, Places
-from chainer2torch.analysis.source import Nodes, Source, nodes_of
+from chainer2torch.analysis.source import Nodes, Source, nodes_of, within
 
 
 _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
@@ -133,10 +133,9 @@ class ClassInfo:
     @functools.cached_property
     def persistent(self) -> frozenset[str]:
         """The names in ``self.register_persistent('name')``: arrays under them are buffers."""
-        calls = (node for node in nodes_of(self.node) if isinstance(node, ast.Call))
         return frozenset(
             call.args[0].value
-            for call in calls
+            for call in within(self.node).of(ast.Call)
             if isinstance(call.func, ast.Attribute)
             and call.func.attr in ("register_persistent", "add_persistent")
             and isinstance(call.func.value, ast.Name)
