@@ -28,6 +28,8 @@ class ModuleInfo:
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
+    # a name that stood for something of Chainer's when this was asked last
+    chainer_name: str = ""
     # lists and dictionaries into which functions put something
     grown: set[str] = dataclasses.field(default_factory=set)
 
@@ -43,6 +45,16 @@ class ModuleInfo:
     def directory(self) -> str:
         """The folder of the file, '' for the top of the tree."""
         return posixpath.dirname(self.path)
+
+
+class Signature:
+    """The names of a function's parameters, and the defaults of those that have one."""
+
+    def __init__(self, a: ast.arguments):
+        self.positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.by_keyword = [p.arg for p in a.kwonlyargs]
+        self.defaults = list(zip(self.positional[::-1], a.defaults[::-1]))
+        self.defaults += [(name, value) for name, value in zip(self.by_keyword, a.kw_defaults) if value is not None]
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -84,6 +96,21 @@ class FuncInfo:
     def inside(self) -> Nodes:
         """Its nodes."""
         return Nodes(nodes_of(self.node))
+
+    @functools.cached_property
+    def is_announced(self) -> bool:
+        """Whether a method gives nothing: it raises in the end, or it has no body. Its class leaves it to others."""
+        if self.cls is None or isinstance(self.node, ast.Lambda):
+            return False
+        body = [n for n in self.node.body if not isinstance(n, ast.Expr) or not isinstance(n.value, ast.Constant)]
+        if all(isinstance(one, ast.Pass) for one in body):
+            return True
+        return isinstance(body[-1], ast.Raise) and not self.inside.of(ast.Return, ast.Yield, ast.YieldFrom)
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Its parameters, as its calls ask for them again and again."""
+        return Signature(self.node.args)
 
     @functools.cached_property
     def uses(self) -> dict[str, list[ast.Name]]:

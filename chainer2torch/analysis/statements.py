@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     Union,
+    Unknown,
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
@@ -64,7 +65,7 @@ class Statements(Interpreter):
     def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
-            self.assign(target, Tensor() if kind == UNKNOWN and self._goes_backward(target) else kind)
+            self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
 
     def _goes_backward(self, target: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainer2torch.analysis.kinds import Kind, Ref
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, within
 
 VERSION = "chainer.__version__"
 _TODAY = "7.8.1"  # the version whose meaning the rules have
@@ -98,10 +98,13 @@ def truth(file: File, test: ast.expr) -> bool | None:
 
 def _reads_version(file: File, value: ast.expr, known: dict[str, Any]) -> bool:
     return any(
-        isinstance(part, ast.Name) and part.id in known or file.kind(part) == Ref(VERSION)
-        for part in ast.walk(value)
-        if isinstance(part, (ast.Name, ast.Attribute))
+        isinstance(part, ast.Name) and part.id in known or _is_version(file.kind(part))
+        for part in within(value).of(ast.Name, ast.Attribute)
     )
+
+
+def _is_version(kind: Kind) -> bool:
+    return isinstance(kind, Ref) and kind.name == VERSION
 
 
 def _bound(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
@@ -146,7 +149,7 @@ def _value(file: File, node: ast.expr, local: dict[str, Any]) -> Any:
     if isinstance(node, (ast.Name, ast.Attribute)):
         if isinstance(node, ast.Name) and node.id in local:
             return local[node.id]
-        if file.kind(node) == Ref(VERSION):
+        if _is_version(file.kind(node)):
             return _TODAY
         raise _NotKnown
     if isinstance(node, (ast.Tuple, ast.List)):

@@ -17,6 +17,10 @@ from collections.abc import Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Const
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
+
+
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)  # what holds no other statement
 
 
 class _Way(enum.Enum):
@@ -47,7 +51,7 @@ def _end(body: Sequence[ast.stmt], flags: Mapping[str, Const]) -> ast.Return | _
     for statement in body:
         if isinstance(statement, ast.Return):
             return statement
-        if not any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+        if isinstance(statement, _SIMPLE) or not any(isinstance(node, ast.Return) for node in nodes_of(statement)):
             continue
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             way = _end(statement.body, flags)

@@ -289,11 +289,7 @@ def _put_into(context: Context, node: ast.expr) -> Iterator[ast.expr]:
                 whole = target.value if isinstance(target, ast.Subscript) else target
                 if _is(whole, node) and (_parts(context, other.value) or whole is not target):
                     yield other.value
-        elif (
-            isinstance(other.func, ast.Attribute)
-            and other.func.attr == "append"
-            and _is(other.func.value, node)
-        ):
+        elif isinstance(other.func, ast.Attribute) and other.func.attr == "append" and _is(other.func.value, node):
             yield from other.args
 
 
