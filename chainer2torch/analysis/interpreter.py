@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -59,7 +59,7 @@ class Interpreter(Facts, abc.ABC):
         self.nested: dict[FuncInfo, dict[FuncInfo, None]] = {}
         self._visits: dict[Unit, int] = {}
         # who reads a summary; dictionaries instead of sets keep the order, so every run gives the same
-        self._readers: dict[tuple[object, str], dict[Unit, None]] = {}
+        self._readers: defaultdict[tuple[object, str], dict[Unit, None]] = defaultdict(dict)
         self._sites: dict[ast.AST, int] = {}
         self.references: dict[tuple[str, str], Ref] = {}  # what members of what is outside of the project are
         self.joined: set[tuple[ClassInfo, str, Ref]] = set()  # names of libraries that are in an attribute already
@@ -82,7 +82,7 @@ class Interpreter(Facts, abc.ABC):
     def reads(self, owner: object, name: str) -> None:
         """Notes that the unit being visited depends on a summary."""
         if self.unit is not None:
-            self._readers.setdefault((owner, name), {})[self.unit] = None
+            self._readers[owner, name][self.unit] = None
 
     def changed(self, owner: object, name: str) -> None:
         """Schedules all units that have read a summary, because it has changed."""

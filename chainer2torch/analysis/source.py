@@ -263,4 +263,8 @@ class Source(Nodes):
 
     def enclosing(self, node: ast.AST, *types: type[ast.AST]) -> ast.AST | None:
         """The innermost ancestor of one of the types."""
-        return next((a for a in self.ancestors(node) if isinstance(a, types)), None)
+        parents = self.parents
+        above = parents.get(node)
+        while above is not None and not isinstance(above, types):
+            above = parents.get(above)
+        return above

@@ -139,7 +139,7 @@ class Statements(Interpreter):
     def _stmt_If(self, node: ast.If) -> bool:
         self.expr(node.test)
         truth = absent.truth(node.test, self.kind)
-        if truth is None:
+        if truth is None and self.once_a_file(versions.is_read, self.module.source):
             truth = versions.truth(versions.File(self.module.source, self.kind), node.test)
         if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)

@@ -82,9 +82,14 @@ def _bound_once(source: Source) -> set[str]:
     return {name for name, count in stored.items() if count == 1} - others
 
 
+def is_read(source: Source) -> bool:
+    """Whether a file may read a version at all."""
+    return VERSION.rpartition(".")[2] in source.text
+
+
 def truth(file: File, test: ast.expr) -> bool | None:
     """The value of a condition on Chainer's version; None: it is none, or is decided when the program runs."""
-    if VERSION.rpartition(".")[2] not in file.source.text:
+    if not is_read(file.source):
         return None
     known = known_names(file)
     if not _reads_version(file, test, known):

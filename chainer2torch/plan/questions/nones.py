@@ -94,8 +94,9 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
     passed: list[tuple[_Parameter, _Parameter]] = []
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
-            outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
-            for info in called(analysis, call):
+            infos = list(called(analysis, call))
+            outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef) if infos else None
+            for info in infos:
                 for name, value in bound(info, call):
                     if isinstance(value, ast.Constant) and value.value is None:
                         found.add((info.node, name))
