@@ -53,8 +53,10 @@ class Signature:
     def __init__(self, a: ast.arguments):
         self.positional = [p.arg for p in (*a.posonlyargs, *a.args)]
         self.by_keyword = [p.arg for p in a.kwonlyargs]
+        self.names = [*self.positional, *self.by_keyword]
         self.defaults = list(zip(self.positional[::-1], a.defaults[::-1]))
         self.defaults += [(name, value) for name, value in zip(self.by_keyword, a.kw_defaults) if value is not None]
+        self.with_default = {name for name, _ in self.defaults}
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -120,6 +122,16 @@ class FuncInfo:
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    @functools.cached_property
+    def stored(self) -> frozenset[str]:
+        """The names that it binds itself."""
+        return frozenset(node.id for node in self.inside.of(ast.Name) if not isinstance(node.ctx, ast.Load))
+
+    @functools.cached_property
+    def ends(self) -> int:
+        """How many return statements are in it."""
+        return len(self.inside.of(ast.Return))
 
     @functools.cached_property
     def walked(self) -> frozenset[str]:

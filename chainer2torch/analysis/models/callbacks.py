@@ -11,6 +11,7 @@ from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Inst, Kind, Method, Ref, Tensor, Tup, options
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
+from chainer2torch.rules.signature import Signature
 
 
 STATISTICS = "chainer.training.extensions.ParameterStatistics"
@@ -76,11 +77,7 @@ def fed_functions(
     if callee.name == data.TRANSFORMED:
         return [keywords.get("transform", args[1] if len(args) > 1 else UNKNOWN)]
     row = interpreter.rules.rows.get(callee.name)
-    if (
-        row is not None
-        and row.signature is not None
-        and not any(_is_callback(p.name) for p in row.signature.parameters)
-    ):
+    if row is not None and row.signature is not None and not _takes_callbacks(row.signature.text):
         return []
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
     return [
@@ -89,6 +86,12 @@ def fed_functions(
         if _is_callback(name)
         and (name not in ("eval_func", "loss_func") or data.calls_with_batches(interpreter, callee.name))
     ]
+
+
+@functools.lru_cache(maxsize=4096)
+def _takes_callbacks(signature: str) -> bool:
+    """Whether a function of Chainer's with this signature calls one of its arguments."""
+    return any(_is_callback(parameter.name) for parameter in Signature.parse(signature).parameters)
 
 
 @functools.lru_cache(maxsize=4096)
