@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.facts import Facts
@@ -11,16 +10,6 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 if TYPE_CHECKING:
     from chainer2torch.analysis.interpreter import Interpreter
-
-
-def is_announced(func: FuncInfo) -> bool:
-    """Whether a method gives nothing: it raises in the end, or it has no body. Its class leaves it to others."""
-    if func.cls is None or isinstance(func.node, ast.Lambda):
-        return False
-    body = [one for one in func.node.body if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Constant)]
-    if all(isinstance(one, ast.Pass) for one in body):
-        return True
-    return isinstance(body[-1], ast.Raise) and not func.inside.of(ast.Return, ast.Yield, ast.YieldFrom)
 
 
 def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.announced import is_announced
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import data, iteration, named_tuples, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -100,6 +99,8 @@ class Calls(LibraryCalls):
 
     def _may_be_chainers(self, callee: Kind) -> bool:
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
+        if not isinstance(callee, Union):
+            return False
         kinds = options(callee)
         return any(isinstance(k, Func) for k in kinds) and any(
             isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Inst) and self.is_link(k)
@@ -191,18 +192,18 @@ class Calls(LibraryCalls):
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
             return UNKNOWN
-        a = func.node.args
-        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        a, signature = func.node.args, func.signature
+        names, bound = signature.positional, ""
         own = class_of(func, receiver)
         if own is not None and names:
             self.feed(func, names[0], own)
         if func.cls is not None and not func.is_static and names and receiver is not None:
-            names = names[1:]
+            bound, names = names[0], names[1:]
         fed = dict(zip(names, args))
-        fed.update({k: v for k, v in keywords.items() if k in names or k in {p.arg for p in a.kwonlyargs}})
+        fed.update({k: v for k, v in keywords.items() if k in names or k in signature.by_keyword})
         filled: set[str] = set()
         if rest is not None:
-            others = [p.arg for p in a.kwonlyargs] if rest == UNKNOWN else []
+            others = signature.by_keyword if rest == UNKNOWN else []
             filled = {n for n in (*names, *others) if n not in fed}
             fed.update((n, rest) for n in (*names, *others) if n in filled)
         func.called = True
@@ -210,8 +211,8 @@ class Calls(LibraryCalls):
             fed.update(keywords_taken(func, keywords, rest))
         for name, kind in fed.items():
             self.feed(func, name, kind)
-        for name, default in zip([*names[::-1], *(p.arg for p in a.kwonlyargs)], [*a.defaults[::-1], *a.kw_defaults]):
-            if default is not None and (name not in fed or name in filled and rest != UNKNOWN):
+        for name, default in signature.defaults:
+            if name != bound and (name not in fed or name in filled and rest != UNKNOWN):
                 self.feed(func, name, generalized(self.facts.get(default, UNKNOWN)))
         for kind in args[len(names) :]:
             self.escape(kind)
@@ -229,7 +230,7 @@ class Calls(LibraryCalls):
             chosen = chosen_return(func, names, node) if told and node is not None else None
             given = func.returns if chosen is None else func.gives.get(chosen, func.returns)
             return given if own is None else made_by(self, func, given, own)
-        return UNKNOWN if self.widened(func) or is_announced(func) else BOTTOM
+        return UNKNOWN if self.widened(func) or func.is_announced else BOTTOM
 
     def feed(self, func: FuncInfo, name: str, kind: Kind) -> None:
         """Joins an argument into a parameter."""
@@ -239,10 +240,11 @@ class Calls(LibraryCalls):
             held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
             if any(isinstance(k, HostArray) for one in held for k in options(one)):
                 func.host_fed.add(name)
-        if any(k.__class__ is Tensor for k in options(kind)):
-            func.tensor_fed.add(name)
-        if any(k.__class__ in (Lst, Tup, Dct) for k in options(kind)):
-            func.list_fed.add(name)
+        for option in options(kind):
+            if option.__class__ is Tensor:
+                func.tensor_fed.add(name)
+            elif option.__class__ in (Lst, Tup, Dct):
+                func.list_fed.add(name)
         old = func.params.get(name)
         new = self.grown(func, old, kind)
         if new != old:

@@ -29,7 +29,10 @@ class Definitions(Interpreter):
                     env = self.module.env if name in self.module.grown else env
                 elif env is self.module.env:
                     self.reads(self.module, name)
-                return self._closed_over(env, name)
+                func = self.func
+                if func is not None and func.made_among and env is func.scopes[0]:
+                    return self._closed_over(func, env, name)
+                return env[name]
         for star in self.module.stars:
             dotted = self.rules.canonical(f"{star}.{name}")
             if dotted in self.rules.rows or self.rules.is_namespace(dotted):
@@ -48,11 +51,10 @@ class Definitions(Interpreter):
         bound |= {n.name for n in self.module.source.of(ast.FunctionDef, ast.ClassDef)}
         return name in bound | {n.arg for n in self.module.source.of(ast.arg)}
 
-    def _closed_over(self, env: Environment, name: str) -> Kind:
-        """A name of a scope: for a function inside of the scope also what it was when the function was made."""
-        kind, func = env[name], self.func
-        if func is None or not func.made_among or env is not func.scopes[0]:
-            return kind
+    @staticmethod
+    def _closed_over(func: FuncInfo, env: Environment, name: str) -> Kind:
+        """A name of the scope around a function: also what it was when the function was made."""
+        kind = env[name]
         before = func.made_among.get(name, kind)
         return kind if before == kind else join(before, kind)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import host_copies
-from chainer2torch.analysis.announced import attributes_below, is_announced, those_below
+from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, data, host_libraries, named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
@@ -314,18 +314,14 @@ class Expressions(Interpreter):
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:
-        if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
-            return BOTTOM
         if isinstance(kind, Ref):
-            if kind.name in CUPY and name == "get_array_module" and self.rules.style == "native":
-                return Ref("chainer.backend.get_array_module")  # it is CuPy's own name for the same
-            if kind.name in CUPY and self.rules.member("xp.Module", name) is not None:
-                return self._member(XP, "xp.Module", name)
-            return Ref(self.rules.canonical(f"{kind.name}.{name}"))
-        if isinstance(kind, (Mod, Folder)):
-            return self._module_attribute(kind, name)
+            return self._reference_attribute(kind.name, name)
         if isinstance(kind, Inst):
             return self._instance_attribute(kind, name)
+        if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
+            return BOTTOM
+        if isinstance(kind, (Mod, Folder)):
+            return self._module_attribute(kind, name)
         if isinstance(kind, Class):
             found = self.class_attribute(kind.info, name, None)
             # the only constructors of links beside the class itself
@@ -336,6 +332,16 @@ class Expressions(Interpreter):
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
         return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
+
+    def _reference_attribute(self, owner: str, name: str) -> Kind:
+        if owner in CUPY and name == "get_array_module" and self.rules.style == "native":
+            return Ref("chainer.backend.get_array_module")  # it is CuPy's own name for the same
+        if owner in CUPY and self.rules.member("xp.Module", name) is not None:
+            return self._member(XP, "xp.Module", name)
+        known = self.references.get((owner, name))
+        if known is None:
+            known = self.references[owner, name] = Ref(self.rules.canonical(f"{owner}.{name}"))
+        return known
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):
@@ -370,7 +376,7 @@ class Expressions(Interpreter):
             self.reads(owner, name)
             method = owner.methods.get(name)
             if method is not None:
-                below = self._below(cls, name) if receiver is not None and is_announced(method) else None
+                below = self._below(cls, name) if receiver is not None and method.is_announced else None
                 return below or self._bound(method, receiver or Class(cls))
             if name in owner.attrs:
                 return owner.attrs[name]
@@ -380,7 +386,7 @@ class Expressions(Interpreter):
 
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
-        found = [self._bound(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not is_announced(one)]
+        found = [self._bound(one, Inst(heir)) for heir, one in those_below(self, cls, name) if not one.is_announced]
         found += attributes_below(self, cls, name)
         return join_all(found) if found else None
 

@@ -10,13 +10,22 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, Tensor, Union, options
 from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.analysis.source import Source
 from chainer2torch.rules.table import Rules
 
 Answer = TypeVar("Answer")
+
+
+class _Kinds(dict[ast.AST, Kind]):
+    """Kinds of expressions; of one that no visit has reached nothing is known."""
+
+    def __missing__(self, node: ast.AST) -> Kind:
+        return UNKNOWN
+
+
 SomeFacts = TypeVar("SomeFacts", bound="Facts")
 
 
@@ -31,7 +40,9 @@ class Facts:
         self.rules = rules
         self.libraries = Libraries.of(rules.libraries, project.whole.files)
         # the kind of every expression that was visited
-        self.facts: dict[ast.AST, Kind] = {}
+        self.facts: dict[ast.AST, Kind] = _Kinds()
+        # what is known about the value of an expression; UNKNOWN if no visit has reached it
+        self.kind: Callable[[ast.AST], Kind] = self._kind_so_far
         # what each alias of an import statement binds
         self.bindings: dict[ast.AST, Kind] = {}
         # by construction site: the arguments of the constructor and what was put into the object later, by name
@@ -59,10 +70,15 @@ class Facts:
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self._heirs: dict[tuple[ClassInfo, int], list[ClassInfo]] = {}
 
-    def kind(self, node: ast.AST) -> Kind:
-        """What is known about the value of an expression; UNKNOWN if no visit has reached it."""
+    def _kind_so_far(self, node: ast.AST) -> Kind:
         kind = self.facts.get(node, UNKNOWN)
         return UNKNOWN if kind is BOTTOM else kind
+
+    def settle_kinds(self) -> None:
+        """Nothing changes any more: what is not known yet will not be, and passes ask for kinds without detours."""
+        for node in [node for node, kind in self.facts.items() if kind is BOTTOM]:
+            del self.facts[node]
+        self.kind = self.facts.__getitem__
 
     def once(self: SomeFacts, question: Callable[[SomeFacts], Answer]) -> Answer:
         """The answer to a question about the whole project. It is computed once, however many files ask."""
@@ -112,7 +128,11 @@ class Facts:
 
     def is_link(self, kind: Kind) -> bool:
         """Whether a value is an instance of chainer.Link (which migrates to torch.nn.Module)."""
-        return any(isinstance(k, Inst) and self.derives(k.cls, "chainer.Link") for k in options(kind))
+        if isinstance(kind, Inst):
+            return self.derives(kind.cls, "chainer.Link")
+        return isinstance(kind, Union) and any(
+            isinstance(k, Inst) and self.derives(k.cls, "chainer.Link") for k in kind.ordered
+        )
 
     def derives(self, cls: str | ClassInfo, base: str) -> bool:
         """Whether a class, of the project or of Chainer, derives from a Chainer class."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -59,8 +59,9 @@ class Interpreter(Facts, abc.ABC):
         self.nested: dict[FuncInfo, dict[FuncInfo, None]] = {}
         self._visits: dict[Unit, int] = {}
         # who reads a summary; dictionaries instead of sets keep the order, so every run gives the same
-        self._readers: dict[tuple[object, str], dict[Unit, None]] = {}
+        self._readers: defaultdict[tuple[object, str], dict[Unit, None]] = defaultdict(dict)
         self._sites: dict[ast.AST, int] = {}
+        self.references: dict[tuple[str, str], Ref] = {}  # what members of what is outside of the project are
         self.joined: set[tuple[ClassInfo, str, Ref]] = set()  # names of libraries that are in an attribute already
         self.statement_methods = self._methods("_stmt_")
         self.expression_methods = self._methods("_expr_")
@@ -81,7 +82,7 @@ class Interpreter(Facts, abc.ABC):
     def reads(self, owner: object, name: str) -> None:
         """Notes that the unit being visited depends on a summary."""
         if self.unit is not None:
-            self._readers.setdefault((owner, name), {})[self.unit] = None
+            self._readers[owner, name][self.unit] = None
 
     def changed(self, owner: object, name: str) -> None:
         """Schedules all units that have read a summary, because it has changed."""
@@ -122,6 +123,8 @@ class Interpreter(Facts, abc.ABC):
 
     def hint(self, func: FuncInfo, name: str) -> Kind | None:
         """The kind that a trace or a rule's example states for a parameter."""
+        if not self.hints:
+            return None
         qualified = f"{func.cls.name}.{func.name}.{name}" if func.cls else f"{func.name}.{name}"
         traced = self.hints.get(f"{func.module.path}:{qualified}")
         if traced is not None:  # a trace shows one run only: a call in the code that says otherwise counts more
@@ -268,6 +271,12 @@ class Interpreter(Facts, abc.ABC):
 
     def imports_chainer(self) -> bool:
         """Whether the module being visited has names of Chainer's."""
-        return bool(self.module.stars) or any(
-            isinstance(k, Ref) and k.name.split(".")[0] == "chainer" for k in self.module.env.values()
-        )
+        module = self.module
+        if module.stars or _is_of_chainer(module.env.get(module.chainer_name)):
+            return True
+        module.chainer_name = next((name for name, kind in module.env.items() if _is_of_chainer(kind)), "")
+        return bool(module.chainer_name)
+
+
+def _is_of_chainer(kind: Kind | None) -> bool:
+    return isinstance(kind, Ref) and kind.name.split(".")[0] == "chainer"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+
+from chainer2torch.analysis.values import dataclass
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Kind:
     """What is known about a value. The subclasses are in ``kinds.py``.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 
 from chainer2torch.analysis.kinds import (
@@ -73,10 +74,27 @@ def describe(kind: Kind) -> str:
 _SPEC = re.compile(r"^(like|same)\s+(\w+)$")
 
 
+# what makes the kind depend on the arguments of a call
+_OPEN = re.compile(r"\b(?:like|same|rank|dtype)\b")
+
+
 def parse_spec(spec: str, bound: dict[str, Kind] | None = None, receiver: Kind | None = None) -> Kind:
     """The kind that a rule's ``returns`` or a hint names; ``bound`` are the kinds of the parameters."""
+    return _parsed(spec, bound) if bound and _is_open(spec) else _closed(spec)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_open(spec: str) -> bool:
+    return _OPEN.search(spec) is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def _closed(spec: str) -> Kind:
+    return _parsed(spec, {})
+
+
+def _parsed(spec: str, bound: dict[str, Kind]) -> Kind:
     spec = spec.strip()
-    bound = bound or {}
     if match := _SPEC.match(spec):
         kind = bound.get(match.group(2), UNKNOWN)
         if match.group(1) == "same":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.kind_base import Kind as Kind  # the name that everybody imports from here
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
@@ -18,12 +19,12 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 _MAX_DEPTH = 8
 
 
-@dataclasses.dataclass(frozen=True, eq=False)  # there is one of it, and it is asked for more than all others
+@dataclass(frozen=True, eq=False)  # there is one of it, and it is asked for more than all others
 class Unknown(Kind):
     """Nothing is known. A value of unknown kind is never rewritten on a guess."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # with its own
 class Const(Kind):
     """A literal of the source."""
 
@@ -37,21 +38,21 @@ class Const(Kind):
         return hash((type(self.value), self.value))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Scalar(Kind):
     """A Python value of a plain type (``int``, ``float``, ``bool``, ``str``) that is not a literal."""
 
     type: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Ref(Kind):
     """A dotted name outside the project, in its canonical spelling: ``chainer.functions.relu``."""
 
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Tensor(Kind):
     """A value that is a torch tensor after migration: a Variable, or (``array``) an array on Chainer's device side."""
 
@@ -60,7 +61,7 @@ class Tensor(Kind):
     array: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class HostArray(Kind):
     """A numpy array that stays a numpy array: data sets, plotting, file input."""
 
@@ -68,7 +69,7 @@ class HostArray(Kind):
     dtype: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Inst(Kind):
     """An instance of a class: a dotted name outside the project or a class of the project.
 
@@ -86,14 +87,14 @@ class Inst(Kind):
         return (self.site,) if self.site else self.among
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Class(Kind):
     """A class of the project, as a value."""
 
     info: ClassInfo
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Func(Kind):
     """A function of the project, as a value; ``receiver`` is set when it is a bound method."""
 
@@ -101,7 +102,7 @@ class Func(Kind):
     receiver: Kind | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Method(Kind):
     """A method of a value outside the project: ``optimizer.update``."""
 
@@ -109,21 +110,21 @@ class Method(Kind):
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Mod(Kind):
     """A module of the project."""
 
     info: ModuleInfo
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Folder(Kind):
     """A folder of the project without ``__init__.py``, imported as a namespace package."""
 
     path: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Tup(Kind):
     """A tuple of known length; ``names`` are those of its items where a class of ``namedtuple`` made it."""
 
@@ -138,14 +139,14 @@ class Tup(Kind):
         object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class NamedTuple(Kind):
     """A class that ``collections.namedtuple`` made, with the names of its fields."""
 
     names: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Lst(Kind):
     """A list, or any sequence or iterable, with elements of one kind."""
 
@@ -159,12 +160,12 @@ class Lst(Kind):
         object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Stream(Lst):
     """What can be walked again and again and is neither list nor tuple, as torch asks: a deque, a dict's values."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Dct(Kind):
     """A dictionary with values of one kind; ``items`` are the literal keys that are known."""
 
@@ -180,12 +181,12 @@ class Dct(Kind):
         object.__setattr__(self, "depth", min(depth, _MAX_DEPTH))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Batch(Kind):
     """What a converter returns: one array, a tuple of arrays, or a dict of them; every part is a device array."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Union(Kind):
     """One of a few kinds, none of which says less than the others."""
 
@@ -194,7 +195,7 @@ class Union(Kind):
     ordered: tuple[Kind, ...] = dataclasses.field(compare=False)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bottom(Kind):
     """Not known yet: the result of code that has not been visited. Whatever is computed from it is not known yet."""
 

@@ -68,7 +68,13 @@ _TOLD_APART = ("chainer.optimizers.", "chainer.iterators.")
 _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not known have none
 
 
+# kinds that may merge with one of another class
+_ALIKE: dict[type[Kind], str] = {Const: "plain", Scalar: "plain", Lst: "list", Stream: "list"}
+
+
 def _join_same(a: Kind, b: Kind) -> Kind | None:
+    if a.__class__ is not b.__class__ and _ALIKE.get(a.__class__, "") != _ALIKE.get(b.__class__, b.__class__):
+        return None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array)
     if isinstance(a, HostArray) and isinstance(b, HostArray):

@@ -36,11 +36,15 @@ class Libraries:
         modules = CHAINER | set(others)
         self._tops = frozenset(module for module in modules if "." not in module)
         self._inner = tuple(module for module in modules if "." in module)
+        self._known: dict[str, bool] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name.split(".", 1)[0] in self._tops or any(
-            name == module or name.startswith(module + ".") for module in self._inner
-        )
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = name.split(".", 1)[0] in self._tops or any(
+                name == module or name.startswith(module + ".") for module in self._inner
+            )
+        return known
 
     @classmethod
     def of(cls, known: Iterable[str], paths: Iterable[str]) -> Libraries:

@@ -12,7 +12,7 @@ from chainer2torch.analysis.helper_homes import HelperHome
 from chainer2torch.analysis.kind_base import Kind
 from chainer2torch.analysis.outlines import outline_of
 from chainer2torch.analysis.places import FileInfo, Places
-from chainer2torch.analysis.source import Nodes, Source, nodes_of
+from chainer2torch.analysis.source import Nodes, Source, nodes_of, within
 
 
 _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
@@ -28,6 +28,8 @@ class ModuleInfo:
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
+    # a name that stood for something of Chainer's when this was asked last
+    chainer_name: str = ""
     # lists and dictionaries into which functions put something
     grown: set[str] = dataclasses.field(default_factory=set)
 
@@ -43,6 +45,18 @@ class ModuleInfo:
     def directory(self) -> str:
         """The folder of the file, '' for the top of the tree."""
         return posixpath.dirname(self.path)
+
+
+class Signature:
+    """The names of a function's parameters, and the defaults of those that have one."""
+
+    def __init__(self, a: ast.arguments):
+        self.positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.by_keyword = [p.arg for p in a.kwonlyargs]
+        self.names = [*self.positional, *self.by_keyword]
+        self.defaults = list(zip(self.positional[::-1], a.defaults[::-1]))
+        self.defaults += [(name, value) for name, value in zip(self.by_keyword, a.kw_defaults) if value is not None]
+        self.with_default = {name for name, _ in self.defaults}
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -86,6 +100,21 @@ class FuncInfo:
         return Nodes(nodes_of(self.node))
 
     @functools.cached_property
+    def is_announced(self) -> bool:
+        """Whether a method gives nothing: it raises in the end, or it has no body. Its class leaves it to others."""
+        if self.cls is None or isinstance(self.node, ast.Lambda):
+            return False
+        body = [n for n in self.node.body if not isinstance(n, ast.Expr) or not isinstance(n.value, ast.Constant)]
+        if all(isinstance(one, ast.Pass) for one in body):
+            return True
+        return isinstance(body[-1], ast.Raise) and not self.inside.of(ast.Return, ast.Yield, ast.YieldFrom)
+
+    @functools.cached_property
+    def signature(self) -> Signature:
+        """Its parameters, as its calls ask for them again and again."""
+        return Signature(self.node.args)
+
+    @functools.cached_property
     def uses(self) -> dict[str, list[ast.Name]]:
         """Where names are read in it, by name."""
         found: dict[str, list[ast.Name]] = {}
@@ -93,6 +122,16 @@ class FuncInfo:
             if isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
         return found
+
+    @functools.cached_property
+    def stored(self) -> frozenset[str]:
+        """The names that it binds itself."""
+        return frozenset(node.id for node in self.inside.of(ast.Name) if not isinstance(node.ctx, ast.Load))
+
+    @functools.cached_property
+    def ends(self) -> int:
+        """How many return statements are in it."""
+        return len(self.inside.of(ast.Return))
 
     @functools.cached_property
     def walked(self) -> frozenset[str]:
@@ -133,10 +172,9 @@ class ClassInfo:
     @functools.cached_property
     def persistent(self) -> frozenset[str]:
         """The names in ``self.register_persistent('name')``: arrays under them are buffers."""
-        calls = (node for node in nodes_of(self.node) if isinstance(node, ast.Call))
         return frozenset(
             call.args[0].value
-            for call in calls
+            for call in within(self.node).of(ast.Call)
             if isinstance(call.func, ast.Attribute)
             and call.func.attr in ("register_persistent", "add_persistent")
             and isinstance(call.func.value, ast.Name)

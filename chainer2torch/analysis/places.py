@@ -55,6 +55,7 @@ class Places:
                 self._folders.add(folder)
         # the folder from which absolute imports of a file were seen to resolve, by the file that is imported
         self.import_folders: dict[str, set[str]] = {}
+        self._found: dict[tuple[str, str], tuple[FileInfo | str | None, str]] = {}
         # the files that `from .x import` connects: they are imported from one folder
         self._relatives: dict[str, set[str]] = {}
         # the top-level packages that a file imports, as folders, by the file
@@ -108,6 +109,13 @@ class Places:
 
     def find_with_root(self, dotted: str, importer: Importer) -> tuple[FileInfo | str | None, str]:
         """The file that an absolute import finds, and the folder from which it is found."""
+        key = importer.path, dotted
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = self._find_with_root(dotted, importer)
+        return known
+
+    def _find_with_root(self, dotted: str, importer: Importer) -> tuple[FileInfo | str | None, str]:
         first = dotted.split(".")[0]
         for root in self._roots(importer):
             found = self._at(root, dotted)

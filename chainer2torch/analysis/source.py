@@ -15,6 +15,7 @@ C = TypeVar("C", bound=ast.AST)
 Span = tuple[int, int]
 _NO_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment"})
 _NOT_ALL_NODES = frozenset({"names", "keys", "kw_defaults", "kwd_attrs"})  # lists that also hold texts, or None
+_INSIDE = "nodes inside"  # under this name a module, function or class of a source keeps its nodes
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
@@ -40,6 +41,23 @@ def child_nodes(node: ast.AST) -> list[ast.AST]:
 
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
     """All nodes of a tree that have a place, outer ones before inner ones: the order of ``ast.walk``."""
+    if _INSIDE in vars(tree):
+        return [tree, *within(tree).nodes]
+    return _walked(tree)
+
+
+def within(tree: ast.AST) -> Nodes:
+    """What ``nodes_of`` gives, by types; a module, function or class of a source keeps it, without itself."""
+    own = vars(tree)
+    if _INSIDE not in own:
+        return Nodes(_walked(tree))
+    found: Nodes | None = own[_INSIDE]
+    if found is None:
+        own[_INSIDE] = found = Nodes(_walked(tree)[1:])
+    return found
+
+
+def _walked(tree: ast.AST) -> list[ast.AST]:
     nodes: list[ast.AST] = [tree]
     append = nodes.append
     for node in nodes:
@@ -129,6 +147,8 @@ class Source(Nodes):
                 elif isinstance(value, ast.AST):
                     parents[value] = node
                     append(value)
+        for scope in (tree, *self.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            vars(scope)[_INSIDE] = None  # nobody changes the tree of a source
         for found in self.of(ast.Yield, ast.YieldFrom):
             function = self.enclosing(found, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
             if function is not None:
@@ -243,4 +263,8 @@ class Source(Nodes):
 
     def enclosing(self, node: ast.AST, *types: type[ast.AST]) -> ast.AST | None:
         """The innermost ancestor of one of the types."""
-        return next((a for a in self.ancestors(node) if isinstance(a, types)), None)
+        parents = self.parents
+        above = parents.get(node)
+        while above is not None and not isinstance(above, types):
+            above = parents.get(above)
+        return above

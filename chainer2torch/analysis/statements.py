@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     Union,
+    Unknown,
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
@@ -64,7 +65,7 @@ class Statements(Interpreter):
     def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
-            self.assign(target, Tensor() if kind == UNKNOWN and self._goes_backward(target) else kind)
+            self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
 
     def _goes_backward(self, target: ast.expr) -> bool:
@@ -138,7 +139,7 @@ class Statements(Interpreter):
     def _stmt_If(self, node: ast.If) -> bool:
         self.expr(node.test)
         truth = absent.truth(node.test, self.kind)
-        if truth is None:
+        if truth is None and self.once_a_file(versions.is_read, self.module.source):
             truth = versions.truth(versions.File(self.module.source, self.kind), node.test)
         if truth is not None:  # a test for what PyTorch does not have, or of Chainer's version
             self._unreachable(node.orelse if truth else node.body)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chainer2torch.analysis.kinds import Kind, Ref
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, within
 
 VERSION = "chainer.__version__"
 _TODAY = "7.8.1"  # the version whose meaning the rules have
@@ -82,9 +82,14 @@ def _bound_once(source: Source) -> set[str]:
     return {name for name, count in stored.items() if count == 1} - others
 
 
+def is_read(source: Source) -> bool:
+    """Whether a file may read a version at all."""
+    return VERSION.rpartition(".")[2] in source.text
+
+
 def truth(file: File, test: ast.expr) -> bool | None:
     """The value of a condition on Chainer's version; None: it is none, or is decided when the program runs."""
-    if VERSION.rpartition(".")[2] not in file.source.text:
+    if not is_read(file.source):
         return None
     known = known_names(file)
     if not _reads_version(file, test, known):
@@ -98,10 +103,13 @@ def truth(file: File, test: ast.expr) -> bool | None:
 
 def _reads_version(file: File, value: ast.expr, known: dict[str, Any]) -> bool:
     return any(
-        isinstance(part, ast.Name) and part.id in known or file.kind(part) == Ref(VERSION)
-        for part in ast.walk(value)
-        if isinstance(part, (ast.Name, ast.Attribute))
+        isinstance(part, ast.Name) and part.id in known or _is_version(file.kind(part))
+        for part in within(value).of(ast.Name, ast.Attribute)
     )
+
+
+def _is_version(kind: Kind) -> bool:
+    return isinstance(kind, Ref) and kind.name == VERSION
 
 
 def _bound(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
@@ -146,7 +154,7 @@ def _value(file: File, node: ast.expr, local: dict[str, Any]) -> Any:
     if isinstance(node, (ast.Name, ast.Attribute)):
         if isinstance(node, ast.Name) and node.id in local:
             return local[node.id]
-        if file.kind(node) == Ref(VERSION):
+        if _is_version(file.kind(node)):
             return _TODAY
         raise _NotKnown
     if isinstance(node, (ast.Tuple, ast.List)):

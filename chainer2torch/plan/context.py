@@ -35,6 +35,7 @@ class Context(FileNames):
         self.stages = Stages.of(analysis, choices.only)
         self.with_models = MODELS in self.stages.chosen  # tensors, functions and links change in this run
         self._answers: dict[tuple[Any, ast.AST], Any] = {}
+        self._kind = analysis.kind
         self._stand_ins: dict[ast.AST, tuple[ast.AST, str]] = {}
 
     def ask(self, question: Callable[[Context, N], T], node: N) -> T:
@@ -53,7 +54,7 @@ class Context(FileNames):
         """What the analysis knows of a node's value."""
         if self._stand_ins and node in self._stand_ins:
             node = self._stand_ins[node][0]
-        return self.analysis.kind(node)
+        return self._kind(node)
 
     def stand_for(self, node: ast.AST, value: ast.AST, code: str) -> None:
         """A node of which the source has none: it has the value of another one, and is written as ``code``."""

@@ -8,10 +8,10 @@ carried out if certain places are free, or taken, when the ledger comes to it.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import enum
 from typing import TypeAlias
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.scopes import Scope
 from chainer2torch.plan.edits import AddKeyword, Replace, StatementEdit, Wrap
 from chainer2torch.plan.site import Site
@@ -35,7 +35,7 @@ class Part(enum.Enum):
 Claim: TypeAlias = tuple[Part, ast.AST]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """One decision about one node.
 
@@ -71,7 +71,7 @@ class Decision:
         return tuple((part, self.node) for part, value in found if value is not None)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Group:
     """Decisions that stand or fall together: statements that move, a loop that becomes two.
 
@@ -82,7 +82,7 @@ class Group:
     reason: str  # what they do together, for the report
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Provided:
     """Decisions that are carried out if certain places are free, or taken, when the ledger comes to them.
 

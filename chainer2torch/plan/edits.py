@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from chainer2torch.analysis.values import dataclass
+
 Span = tuple[int, int]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Operand:
     """What a name of a template stands for: a node of the source (by span) or a piece of literal code."""
 
@@ -16,7 +18,7 @@ class Operand:
     code: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Replace:
     """Replaces an expression by a template; the call's own argument nodes keep their formatting."""
 
@@ -34,7 +36,7 @@ class Replace:
     extra_keywords: tuple[tuple[str, Operand], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Wrap:
     """Puts an expression into a template, as its name ``value``; its own edit is made first.
 
@@ -46,7 +48,7 @@ class Wrap:
     operands: Mapping[str, Operand] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class AddKeyword:
     """Gives a call one more argument by keyword; ``value`` is code."""
 
@@ -55,14 +57,14 @@ class AddKeyword:
     value: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class StatementEdit:
     """An edit of the statement that starts at ``start``."""
 
     start: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Comment(StatementEdit):
     """Puts a comment above the statement; of several that it becomes, above the one that has the code ``at``."""
 
@@ -70,26 +72,26 @@ class Comment(StatementEdit):
     at: int | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Above(StatementEdit):
     """Puts a line of code above the statement, and above the comments that stand over it."""
 
     code: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Unmark(StatementEdit):
     """Removes the marker of an earlier run over a statement that can be converted by now."""
 
     symbol: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Remove(StatementEdit):
     """Removes the statement; its leading comments stay."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ReplaceStatement(StatementEdit):
     """Replaces a simple statement by others, given as code in which names are operands."""
 
@@ -98,7 +100,7 @@ class ReplaceStatement(StatementEdit):
     training: str = "compat.is_training()"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Unwrap(StatementEdit):
     """Replaces a compound statement by its body (``branch`` 'orelse': by its else part), with lines put behind it.
 
@@ -115,21 +117,21 @@ class Unwrap(StatementEdit):
     at_last: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class RemoveBase(StatementEdit):
     """Removes a base (by its index) from a class definition."""
 
     index: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class BaseLast(StatementEdit):
     """Moves a base (by its index) behind the other bases of a class definition."""
 
     index: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class IntoFor(StatementEdit):
     """Replaces a ``while`` loop by a ``for`` loop over ``inner``, in another one over ``outer`` if that is given.
 
@@ -144,21 +146,21 @@ class IntoFor(StatementEdit):
     operands: Mapping[str, Operand]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class IntoIf(StatementEdit):
     """Replaces ``try: A except ImportError: B`` by ``if test: A else: B``."""
 
     test: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Rename(StatementEdit):
     """Renames a function definition."""
 
     name: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class AddParameter(StatementEdit):
     """Gives a function definition one more parameter; ``default`` is code, "" for none."""
 
@@ -166,21 +168,21 @@ class AddParameter(StatementEdit):
     default: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class AddDecorator(StatementEdit):
     """Puts a decorator, given as code, under those of a function definition."""
 
     code: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class RemoveImport(StatementEdit):
     """Removes aliases (by their index) from an import statement."""
 
     aliases: frozenset[int]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class GuardImport(StatementEdit):
     """Puts an import statement into a ``try`` that lets it fail.
 
@@ -190,7 +192,7 @@ class GuardImport(StatementEdit):
     stand_ins: tuple[tuple[str, str], ...] = ()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class ReplaceImport(StatementEdit):
     """Removes aliases (by their index) from an import statement; what binds their names stands behind it."""
 

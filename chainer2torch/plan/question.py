@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import operator
 from collections.abc import Callable
 from typing import Any
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.graphs import GraphUse
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Tup, options
 from chainer2torch.rules.signature import Bound
@@ -55,7 +55,7 @@ def parsed(text: str) -> ast.expr:
     return ast.parse(text.strip(), mode="eval").body
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Question:
     """What guards may ask about one call."""
 

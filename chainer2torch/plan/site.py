@@ -6,6 +6,8 @@ import ast
 import dataclasses
 from typing import Protocol
 
+from chainer2torch.analysis.values import dataclass
+
 STATES = ("exact", "close", "review", "manual")
 
 
@@ -39,7 +41,7 @@ class _Placed:
         return self.line if self.cell is None else self.cell.line
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Site(_Placed):
     """One Chainer reference and its state.
 
@@ -85,7 +87,7 @@ class Site(_Placed):
         return self.state in ("review", "manual")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Mention(_Placed):
     """A name of Chainer's in a text, which is listed and never changed: ``where`` is string, docstring or comment."""
 

@@ -88,14 +88,15 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     aliases = nodes.of(ast.alias)
     imported = {(alias.asname or alias.name).split(".")[0] for alias in aliases}
     found = {part for alias in aliases for part in alias.name.split(".")}
+    wrapped = 0
     for call in nodes.of(ast.Call):
+        wrapped += last(call.func).endswith("numpy_methods")
         if isinstance(call.func, ast.Attribute):
             found.update(modules.said_by_call(call, call.func))
         elif isinstance(call.func, ast.Name) and call.func.id in _BY_NAME:
             found |= _by_name(call, call.func.id, own, imported)
         if own and _may_pad_examples(call):
             found.add(EXAMPLES_PADDED)
-    wrapped = sum(map(_wraps, nodes.of(ast.Call)))
     for name in _OF_NUMPY if wrapped else ():
         asked = [node for node in nodes.attributes.get(name, ()) if _wraps(node.value)]
         found.update([f"of_numpy.{name}"] if asked else [])
@@ -176,16 +177,23 @@ def _wraps(node: ast.expr) -> bool:
 
 def _may_pad_examples(call: ast.Call) -> bool:
     """Whether a call may hand ``padding`` to a converter: not that of a convolution or a pooling."""
-    name = last(call.func).lower()
+    converts, others = _may_convert(last(call.func))
+    if not converts:
+        return not others and any(keyword.arg == "padding" for keyword in call.keywords)
     named = {keyword.arg for keyword in call.keywords}
-    if any(part in name for part in ("concat", "convert", "collate", "partial")):
-        return (
-            "padding" in named
-            or None in named
-            or len(call.args) > 2
-            or any(isinstance(a, ast.Starred) for a in call.args)
-        )
-    return "padding" in named and not any(part in name for part in ("conv", "pool", "pad", "fold"))
+    return (
+        "padding" in named or None in named or len(call.args) > 2 or any(isinstance(a, ast.Starred) for a in call.args)
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_convert(name: str) -> tuple[bool, bool]:
+    """Whether what has this name may be given a converter, or may pad something else."""
+    name = name.lower()
+    return (
+        any(part in name for part in ("concat", "convert", "collate", "partial")),
+        any(part in name for part in ("conv", "pool", "pad", "fold")),
+    )
 
 
 def _by_name(call: ast.Call, function: str, own: bool, imported: Collection[str]) -> set[str]:

@@ -137,18 +137,18 @@ class ArrayModules:
         """Names that hold array modules without being named so: ``lib = array_module(x)``, parameters given one."""
         found: set[str] = set()
         functions = {node.name: node.args for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef)}
-        pairs = [(t, n.value) for n in nodes.of(ast.Assign) for t in n.targets]
-        calls = nodes.of(ast.Call)
+        pairs = [(last(t), n.value) for n in nodes.of(ast.Assign) for t in n.targets]
+        for call in nodes.of(ast.Call):
+            pairs += [(k.arg, k.value) for k in call.keywords if k.arg]
+            taken = functions.get(last(call.func))
+            if taken is not None:
+                names = [arg.arg for arg in (*taken.posonlyargs, *taken.args)]
+                names = names[isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]) :]
+                pairs += zip(names, call.args, strict=False)
         before = -1
         while before < len(found):
             before = len(found)
-            found.update(last(target) for target, value in pairs if _may_be_module(value, found))
-            for call in calls:
-                found.update(k.arg for k in call.keywords if k.arg and _may_be_module(k.value, found))
-                taken = functions.get(last(call.func))
-                names = [] if taken is None else [arg.arg for arg in (*taken.posonlyargs, *taken.args)]
-                names = names[isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"]) :]
-                found.update(n for n, value in zip(names, call.args, strict=False) if _may_be_module(value, found))
+            found.update(name for name, value in pairs if _may_be_module(value, found))
         return frozenset(found) - {""}
 
 

@@ -67,10 +67,11 @@ def of_training(nodes: Nodes) -> Iterator[str]:
 
 def _evaluates(nodes: Nodes) -> bool:
     """Whether an evaluator is made, or derived without an ``evaluate`` of its own, or one asks for that of its base."""
-    bases = {id(base) for cls in nodes.of(ast.ClassDef) if _says_evaluation(cls) for base in cls.bases}
     names = [node for node in nodes.of(ast.Name) if node.id == "Evaluator"]
     members = [node for node in _members(nodes, ("Evaluator",)) if last(node.value) != "extensions"]
     asked = [node.value for node in _members(nodes, ("evaluate",))]
+    classes = nodes.of(ast.ClassDef) if names or members else []
+    bases = {id(base) for cls in classes if _says_evaluation(cls) for base in cls.bases}
     return any(id(node) not in bases for node in (*names, *members)) or any(
         isinstance(value, ast.Call) and last(value.func) == "super" or last(value).endswith("Evaluator")
         for value in asked
@@ -80,8 +81,9 @@ def _evaluates(nodes: Nodes) -> bool:
 def _says_evaluation(cls: ast.ClassDef) -> bool:
     """Whether a class says itself what an evaluator does: ``evaluate``, or all of ``__call__``, which runs that."""
     methods = {child.name for child in cls.body if isinstance(child, ast.FunctionDef)}
-    by_base = any(isinstance(node, ast.Attribute) and node.attr == "__call__" for node in nodes_of(cls))
-    return "evaluate" in methods or "__call__" in methods and not by_base
+    if "__call__" not in methods or "evaluate" in methods:
+        return "evaluate" in methods
+    return not any(isinstance(node, ast.Attribute) and node.attr == "__call__" for node in nodes_of(cls))
 
 
 def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:
@@ -164,17 +166,24 @@ class _Devices:
     """The values of a text that updaters, evaluators and converters are given as devices."""
 
     def __init__(self, nodes: Nodes, classes: _Classes):
-        self.classes = classes
+        self.classes, self._nodes = classes, nodes
+        self._is_read = False
         self.assigned: dict[str, list[ast.expr]] = {}
         self.parameters: set[str] = set()
         self.handed_on: set[int] = set()  # parameters of an updater's ``__init__``: its callers have given them
-        for node in nodes.of(ast.Assign, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
+
+    def _read(self) -> None:
+        """Looks at the names of the text, when the first device is asked for: most texts give none."""
+        if self._is_read:
+            return
+        self._is_read = True
+        for node in self._nodes.of(ast.Assign, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     self.assigned.setdefault(_text(target), []).append(node.value)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-                if getattr(node, "name", "") == "__init__" and id(node) in classes.in_training:
+                if getattr(node, "name", "") == "__init__" and id(node) in self.classes.in_training:
                     inside = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in own)
                     self.handed_on.update(id(name) for name in inside)
                 else:
@@ -223,6 +232,7 @@ class _Devices:
 
     def _is_display(self, value: ast.expr) -> bool:
         """Whether a dictionary is written down in the text, so that its keys and values are seen there."""
+        self._read()
         if isinstance(value, ast.Name):
             values = self.assigned.get(value.id, [])
             return bool(values) and all(self._is_display(v) for v in values)
@@ -230,6 +240,7 @@ class _Devices:
 
     def is_device(self, value: ast.expr) -> bool:
         """Whether an expression is a torch.device, or None."""
+        self._read()
         if isinstance(value, ast.Constant):
             return value.value is None
         if isinstance(value, ast.IfExp):

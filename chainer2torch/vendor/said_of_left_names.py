@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
-from chainer2torch.analysis.source import Nodes
+from chainer2torch.analysis.source import Nodes, child_nodes
 from chainer2torch.vendor.said_in_training import last
 
 LEFT_AT_IMPORT = "left_at_import"  # said where a stand-in may be used outside of functions
@@ -15,7 +15,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def of_left_names(nodes: Nodes) -> Iterator[str]:
     """The stand-ins that a text binds, whether it uses one at its top, and what of other modules it uses there."""
-    used = {name for module in nodes.of(ast.Module) for name in _used_at_top(module)}
+    used = _used_at_top(nodes.of(ast.Module))
     made = [n for n in nodes.of(ast.Assign) if isinstance(n.value, ast.Call) and last(n.value.func) == "not_migrated"]
     names = {last(target) for statement in made for target in statement.targets}
     yield from (f"{_LEAVES}{name}" for name in names)
@@ -27,18 +27,19 @@ def of_left_names(nodes: Nodes) -> Iterator[str]:
             yield from (f"{_TAKES}{name}" for name in taken)
 
 
-def _used_at_top(node: ast.AST) -> Iterator[str]:
+def _used_at_top(nodes: Sequence[ast.AST]) -> set[str]:
     """The names that are used outside of functions; their decorators and defaults are."""
-    body = node.body if isinstance(node, _FUNCTIONS) else []
-    inside = body if isinstance(body, list) else [body]
-    for child in ast.iter_child_nodes(node):
-        if child in inside:
-            continue
-        if isinstance(child, ast.Name):
-            if isinstance(child.ctx, ast.Load):
-                yield child.id
+    used: set[str] = set()
+    waiting = [*nodes]
+    for node in waiting:
+        if isinstance(node, ast.Name):
+            used.update([node.id] if isinstance(node.ctx, ast.Load) else [])
+        elif isinstance(node, _FUNCTIONS):
+            inside = node.body if isinstance(node.body, list) else [node.body]
+            waiting += [child for child in child_nodes(node) if child not in inside]
         else:
-            yield from _used_at_top(child)
+            waiting += child_nodes(node)
+    return used
 
 
 def taken_by_others(said: Collection[str]) -> bool:

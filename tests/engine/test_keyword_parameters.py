@@ -1,8 +1,11 @@
 """What ``**kwargs`` holds: known where all visible calls are, and nothing is known where one is not."""
 
+import ast
+
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.analysis.kind_specs import describe
+from chainer2torch.engine import facts, migrate_source
 from chainer2torch.plan.options import Options
 
 PROGRAM = """
@@ -105,3 +108,22 @@ def test_a_dictionary_that_is_spread_and_what_an_extension_asks_the_updater_for(
 def test_a_dictionary_into_which_something_else_may_be_put(more: str) -> None:
     result = migrate_source(SPREAD.format(more=more), options=Options(style="native")).code
     assert "device=next(self.net.parameters()).device" not in result
+
+
+DEFAULTS = """
+import chainer.functions as F
+
+def scaled(x, y, *, by=2.5, name='y', other):
+    return by, name, x, y
+
+print(scaled(F.relu(1), F.relu(2), other=None))
+"""
+
+
+def test_the_defaults_of_keyword_only_parameters_are_theirs() -> None:
+    found = facts({"a.py": DEFAULTS})("a.py")
+    assert found is not None
+    source, kind = found
+    (returned,) = source.of(ast.Return)
+    assert isinstance(returned.value, ast.Tuple)
+    assert [describe(kind(item)) for item in returned.value.elts] == ["float", "str", "tensor", "tensor"]

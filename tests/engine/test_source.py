@@ -9,7 +9,7 @@ import pytest
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.scopes import bindings
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of, within
 from chainer2torch.engine import migrate_sources
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.options import Options
@@ -74,3 +74,25 @@ def test_an_import_stays_while_another_file_passes_it_on(rules: Rules, use: str,
     results = migrate_sources(files, rules=rules)
     assert ("import chainer.functions as F" in results["pkg/base.py"].code) is kept
     assert ("from pkg.base import F" in results["pkg/middle.py"].code) is kept
+
+
+def test_what_is_kept_with_a_scope_is_what_a_walk_finds() -> None:
+    source = Source(TEXT, ast.parse(TEXT))
+    scopes = [source.tree, *source.of(ast.FunctionDef, ast.ClassDef)]
+    assert len(scopes) == 4
+    for scope in scopes:
+        walked = [n for n in ast.walk(scope) if not isinstance(n, (ast.expr_context, ast.operator, ast.Load))]
+        for _ in range(2):  # looked for, and kept
+            assert nodes_of(scope) == walked
+            assert within(scope).nodes == walked[1:]
+            assert within(scope).of(ast.Name) == [n for n in walked if isinstance(n, ast.Name)]
+        nodes_of(scope).clear()  # a list of one's own
+        assert nodes_of(scope) == walked
+
+
+def test_a_tree_that_may_change_keeps_nothing() -> None:
+    function = ast.parse("def f():\n    return x").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    before = len(nodes_of(function))
+    function.body.insert(0, ast.Pass())
+    assert len(nodes_of(function)) == len(within(function).nodes) == before + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from chainer2torch.analysis.bound import bind_kinds
@@ -10,6 +11,7 @@ from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Inst, Kind, Method, Ref, Tensor, Tup, options
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
+from chainer2torch.rules.signature import Signature
 
 
 STATISTICS = "chainer.training.extensions.ParameterStatistics"
@@ -75,12 +77,24 @@ def fed_functions(
     if callee.name == data.TRANSFORMED:
         return [keywords.get("transform", args[1] if len(args) > 1 else UNKNOWN)]
     row = interpreter.rules.rows.get(callee.name)
+    if row is not None and row.signature is not None and not _takes_callbacks(row.signature.text):
+        return []
     bound = bind_kinds(row, args, keywords, None) if row is not None else keywords
     return [
         kind
         for name, kind in bound.items()
-        if name == "converter"
-        or _INITIALIZER.fullmatch(name)
-        or name in ("eval_func", "loss_func")
-        and data.calls_with_batches(interpreter, callee.name)
+        if _is_callback(name)
+        and (name not in ("eval_func", "loss_func") or data.calls_with_batches(interpreter, callee.name))
     ]
+
+
+@functools.lru_cache(maxsize=4096)
+def _takes_callbacks(signature: str) -> bool:
+    """Whether a function of Chainer's with this signature calls one of its arguments."""
+    return any(_is_callback(parameter.name) for parameter in Signature.parse(signature).parameters)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_callback(name: str) -> bool:
+    """Whether an argument of this name may be a function that Chainer calls."""
+    return name in ("converter", "eval_func", "loss_func") or _INITIALIZER.fullmatch(name) is not None

@@ -17,6 +17,10 @@ from collections.abc import Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Const
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
+
+
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)  # what holds no other statement
 
 
 class _Way(enum.Enum):
@@ -31,14 +35,13 @@ def chosen_return(func: FuncInfo, names: Sequence[str], call: ast.Call) -> ast.R
 
     Only what is written out in the call, or as a default, tells: the kind of a name does not say that it may be None.
     """
-    if isinstance(func.node, ast.Lambda) or func.is_generator or len(func.inside.of(ast.Return)) < 2:
+    if isinstance(func.node, ast.Lambda) or func.is_generator or func.ends < 2:
         return None
     a = func.node.args
     told: dict[str, ast.expr | None] = dict(zip((p.arg for p in [*a.posonlyargs, *a.args][::-1]), a.defaults[::-1]))
     told |= dict(zip((p.arg for p in a.kwonlyargs), a.kw_defaults))
     told |= dict(zip(names, call.args)) | {k.arg: k.value for k in call.keywords if k.arg is not None}
-    stored = {n.id for n in func.inside.of(ast.Name) if not isinstance(n.ctx, ast.Load)}
-    flags = {n: Const(v.value) for n, v in told.items() if isinstance(v, ast.Constant) and n not in stored}
+    flags = {n: Const(v.value) for n, v in told.items() if isinstance(v, ast.Constant) and n not in func.stored}
     found = _end(func.node.body, flags)
     return found if isinstance(found, ast.Return) else None
 
@@ -47,7 +50,7 @@ def _end(body: Sequence[ast.stmt], flags: Mapping[str, Const]) -> ast.Return | _
     for statement in body:
         if isinstance(statement, ast.Return):
             return statement
-        if not any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+        if isinstance(statement, _SIMPLE) or not any(isinstance(node, ast.Return) for node in nodes_of(statement)):
             continue
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             way = _end(statement.body, flags)

@@ -9,7 +9,7 @@ import ast
 
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Dct, Kind
 from chainer2torch.analysis.module_index import FuncInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, within
 
 _MARK = "**"
 ANY_KEYWORD = _MARK
@@ -57,8 +57,8 @@ def _keys_put(source: Source, name: ast.Name) -> set[str] | None:
         scope = source.parents[scope]
     keys: set[str] = set()
     displayed = False
-    for use in ast.walk(scope):
-        if not isinstance(use, ast.Name) or use.id != name.id:
+    for use in within(scope).of(ast.Name):
+        if use.id != name.id:
             continue
         around = source.parents.get(use)
         more: set[str] | None = None

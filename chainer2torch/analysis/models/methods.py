@@ -7,9 +7,9 @@ name means different things: ``update`` of an optimizer, ``__getitem__`` of a Ch
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -34,7 +34,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 _TRAINER = "chainer.training.Trainer"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class MethodCall:
     """A call ``receiver.name(*args)`` of an object outside the project. ``node`` is missing for implied calls."""
 

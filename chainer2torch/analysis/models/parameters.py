@@ -6,7 +6,6 @@ project shows those calls.
 
 from __future__ import annotations
 
-import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
@@ -81,11 +80,7 @@ _BY_METHOD = {
 def parameters(interpreter: Interpreter, func: FuncInfo) -> dict[str, Kind]:
     """The environment in which a function's body starts."""
     a = func.node.args
-    positional = [*a.posonlyargs, *a.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults)) + list(a.defaults)
-    env: dict[str, Kind] = {}
-    for i, (p, default) in enumerate(zip([*positional, *a.kwonlyargs], [*defaults, *a.kw_defaults])):
-        env[p.arg] = _parameter(interpreter, func, i, p.arg, default)
+    env = {name: _parameter(interpreter, func, i, name) for i, name in enumerate(func.signature.names)}
     if a.vararg:
         element = interpreter.hint(func, a.vararg.arg) or _variadic(interpreter, func, a.vararg.arg)
         env[a.vararg.arg] = Lst(element) if element != UNKNOWN else _one_by_one(func, a.vararg.arg)
@@ -111,7 +106,7 @@ def _one_by_one(func: FuncInfo, name: str) -> Kind:
     return together if together is not None and is_all else Lst(UNKNOWN)
 
 
-def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, default: ast.expr | None) -> Kind:
+def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str) -> Kind:
     if index == 0 and func.cls is not None and not func.is_static:
         called_by = func.params.get(name) if func.is_classmethod else None
         if called_by is not None and all(isinstance(kind, Class) for kind in options(called_by)):
@@ -126,7 +121,7 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str, 
     fed = func.params.get(name)
     lists = name in func.listed or name in func.list_fed
     is_tensor = _is_forward(interpreter, func) and not lists or _is_used_as_tensor(interpreter, func, name)
-    seed = Tensor() if is_tensor and default is None else UNKNOWN
+    seed = Tensor() if is_tensor and name not in func.signature.with_default else UNKNOWN
     if isinstance(fed, Unknown):
         return seed
     if fed == Tensor() and name in func.walked:  # what somebody else's `forward` is taken to get

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from chainer2torch.analysis.components import meeting
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, options
+from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, Union, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import alike, flows
@@ -194,7 +194,7 @@ class Objects:
         facts = self.analysis.facts
         for node in context.source.of(*_VALUES):
             kind = facts.get(node)
-            found = self.of(kind) if kind is not None else []
+            found = self.of(kind) if isinstance(kind, (Inst, Union)) else []
             assert isinstance(node, ast.expr)
             if (
                 not found

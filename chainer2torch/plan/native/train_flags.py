@@ -242,6 +242,7 @@ class _Calls:
     def __init__(self, analysis: Facts):
         self.analysis = analysis
         self._asking: set[FuncInfo] = set()
+        self._names: dict[str, bool] = {}  # names of Chainer's, and whether what they stand for asks
         # uses of each function: the module, the node that names it, and the call (None: it is not called there)
         self.uses: dict[FuncInfo, list[tuple[ModuleInfo, ast.expr, ast.Call | None]]] = {}
         self.asking_outside: set[ModuleInfo] = set()  # the files that ask outside of a function
@@ -258,28 +259,35 @@ class _Calls:
     def _look(self, module: ModuleInfo, node: ast.Name | ast.Attribute) -> None:
         kinds = options(self.analysis.kind(node))
         functions = [kind.info for kind in kinds if isinstance(kind, Func)]
+        asking = any(isinstance(kind, Ref) and self._asks(kind.name) for kind in kinds)
+        if not functions and not asking:
+            return
         parent = module.source.parents.get(node)
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
         for info in functions:
             self.uses.setdefault(info, []).append((module, node, call))
             if len(kinds) > 1:
                 self.mixed.add(info)
-        if not isinstance(node.ctx, ast.Load):
+        if not asking or not isinstance(node.ctx, ast.Load):
             return  # the mode is set there
         if _is_variable(self.analysis, module.source, node):
             return  # what it holds was named elsewhere
         if tells_mode(module.source, node):
             return
-        if any(isinstance(kind, Ref) and asks(self.analysis, kind.name) for kind in kinds):
-            place = module_flag(self.analysis, module.source, node)
-            if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
-                self.unreached.add(module)
-            elif isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
-                return
-            elif place is None:
-                self.asking_outside.add(module)
-            else:
-                self._asking.add(place)
+        place = module_flag(self.analysis, module.source, node)
+        if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
+            self.unreached.add(module)
+        elif isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
+            return
+        elif place is None:
+            self.asking_outside.add(module)
+        else:
+            self._asking.add(place)
+
+    def _asks(self, name: str) -> bool:
+        if name not in self._names:
+            self._names[name] = asks(self.analysis, name)
+        return self._names[name]
 
     def callers(self, info: FuncInfo) -> Iterator[str | FuncInfo | None]:
         """Where each call of a function learns its mode; a text for a module's flag or the mode of a block."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Class, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.source import Source, nodes_of, within
 from chainer2torch.plan.questions.link_parts import objects_in
 
 _ADDS = frozenset({"add_link", "add_module"})
@@ -35,8 +35,8 @@ def keeping_unregistered(analysis: Facts) -> frozenset[ModuleInfo]:
 
 def _in_class(analysis: Facts, info: ClassInfo) -> bool:
     source = info.module.source
-    for node in nodes_of(info.node):
-        if not isinstance(node, ast.Assign) or not any(isinstance(t, ast.Attribute) for t in node.targets):
+    for node in within(info.node).of(ast.Assign):
+        if not any(isinstance(t, ast.Attribute) for t in node.targets):
             continue
         links = list(_links_in(analysis, analysis.kind(node.value)))
         if all(is_without_mode(kind) for kind in links):

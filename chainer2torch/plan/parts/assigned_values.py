@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from chainer2torch.analysis.kinds import Func
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
 
@@ -41,7 +41,7 @@ def _statements(context: Context, scope: ast.AST) -> list[Any]:
     """The assignments of a function, or outside of functions."""
     if isinstance(scope, ast.Module):
         return [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
-    return [n for n in nodes_of(scope) if isinstance(n, ast.Assign)]
+    return within(scope).of(ast.Assign)
 
 
 def assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:
@@ -77,4 +77,4 @@ def reaching(context: Context, node: ast.Name) -> list[ast.expr]:
 
 def returned(function: ast.AST) -> list[ast.expr]:
     """What the return statements of a function give."""
-    return [n.value for n in nodes_of(function) if isinstance(n, ast.Return) and n.value is not None]
+    return [n.value for n in within(function).of(ast.Return) if n.value is not None]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -66,8 +66,8 @@ def _names_of_children(analysis: Analysis) -> frozenset[str]:
 
 def _handed_on(cls: ClassInfo) -> Iterator[str]:
     """``super().__init__(encoder=encoder)``"""
-    for call in nodes_of(cls.node):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
+    for call in within(cls.node).of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
             yield from (keyword.arg for keyword in call.keywords if keyword.arg is not None)
 
 

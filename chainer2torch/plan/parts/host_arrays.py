@@ -24,7 +24,7 @@ from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.xp_modules import EITHER
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
@@ -378,9 +378,8 @@ def _assigned_to_self(context: Context, node: ast.Attribute) -> list[ast.expr]:
         return []
     return [
         statement.value
-        for statement in nodes_of(cls.node)
-        if isinstance(statement, ast.Assign)
-        and any(
+        for statement in within(cls.node).of(ast.Assign)
+        if any(
             isinstance(t, ast.Attribute)
             and t.attr == node.attr
             and isinstance(t.value, ast.Name)

@@ -6,7 +6,7 @@ import ast
 import functools
 
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, Func, HostArray, Inst, Lst, Scalar, Tensor, Tup, options
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
 
@@ -33,7 +33,7 @@ def returned_here(context: Context, call: ast.Call) -> list[ast.expr]:
     inner = callee.info.node
     if isinstance(inner, ast.Lambda):
         return [inner.body]
-    returns = [n for n in nodes_of(inner) if isinstance(n, ast.Return)]
+    returns = within(inner).of(ast.Return)
     own = [n.value for n in returns if context.source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef) is inner]
     return [value for value in own if value is not None] if None not in own else []
 
@@ -66,8 +66,8 @@ def _names_shape(context: Context, node: ast.Name) -> bool:
     if context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
         return False
     found: list[ast.expr | None] = []
-    for name in nodes_of(function or context.source.tree):
-        if not isinstance(name, ast.Name) or name.id != node.id or isinstance(name.ctx, ast.Load):
+    for name in within(function or context.source.tree).of(ast.Name):
+        if name.id != node.id or isinstance(name.ctx, ast.Load):
             continue
         if function is None and context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) is not None:
             continue  # another one

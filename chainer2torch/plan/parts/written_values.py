@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
@@ -159,8 +159,8 @@ def _may_be_none(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name):
         return _is_none_at_times(context, node)
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
-    for choice in nodes_of(function):
-        if isinstance(choice, ast.If) and f"{node.id} is None" in ast.unparse(choice.test):
+    for choice in within(function).of(ast.If):
+        if f"{node.id} is None" in ast.unparse(choice.test):
             return False
     parts = [value for value, _ in unpacked(context, node, None)]
     return any(_is_none_at_times(context, value) for value in (*reaching(context, node), *parts))
@@ -283,18 +283,13 @@ def _put_into(context: Context, node: ast.expr) -> Iterator[ast.expr]:
         node = node.value
     if not isinstance(node, ast.Name):
         return
-    for other in nodes_of(context.source.enclosing(node, *_FUNCTIONS) or context.source.tree):
+    for other in within(context.source.enclosing(node, *_FUNCTIONS) or context.source.tree).of(ast.Assign, ast.Call):
         if isinstance(other, ast.Assign):
             for target in other.targets:
                 whole = target.value if isinstance(target, ast.Subscript) else target
                 if _is(whole, node) and (_parts(context, other.value) or whole is not target):
                     yield other.value
-        elif (
-            isinstance(other, ast.Call)
-            and isinstance(other.func, ast.Attribute)
-            and other.func.attr == "append"
-            and _is(other.func.value, node)
-        ):
+        elif isinstance(other.func, ast.Attribute) and other.func.attr == "append" and _is(other.func.value, node):
             yield from other.args
 
 

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Scalar, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -180,8 +180,7 @@ def _has_weights(context: Context, node: ast.Attribute) -> bool:
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     owner = ast.unparse(node.value)
     return function is not None and any(
-        isinstance(n, ast.Attribute) and n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner
-        for n in nodes_of(function)
+        n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner for n in within(function).of(ast.Attribute)
     )
 
 

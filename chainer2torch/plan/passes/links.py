@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Kind, Lst, Ref, Tup, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -57,8 +57,8 @@ def constructor(context: Context, decisions: Decisions, cls: ClassInfo, initiali
 def _constructed_in(
     context: Context, decisions: Decisions, cls: ClassInfo, method: ast.FunctionDef, initialized: set[ast.AST]
 ) -> None:
-    for node in nodes_of(method):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
+    for node in within(method).of(ast.Call):
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
         base = next_constructor(context, called_from(context, cls, node.func.value))
         if base not in ("chainer.Chain", "chainer.Link"):

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
 from chainer2torch.analysis.models.xp_modules import EITHER, of_tensors
@@ -43,7 +44,7 @@ from chainer2torch.rules.signature import BindError
 _MODULE = "compat.array_module"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """The case that a call takes, with what it was asked about; ``template`` None: no case fits."""
 

@@ -18,7 +18,7 @@ from chainer2torch.analysis.graphs import GraphUse, asked_only, may_hold_graph, 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.source import Source, nodes_of, within
 
 CUTS = "unchain_backward"
 _FILLING = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update"})
@@ -303,15 +303,14 @@ def carried(analysis: Analysis, source: Source, cls: ClassInfo) -> list[ast.Attr
     """Where a link reads ``self.h`` that one of its methods computes: the next call may read the last one's."""
     reads: list[ast.Attribute] = []
     computed: set[str] = set()
-    cuts = any(isinstance(node, ast.Attribute) and node.attr == "unchain_backward" for node in nodes_of(cls.node))
+    cuts = "unchain_backward" in within(cls.node).attributes
     for name, method in cls.methods.items():
         arguments = method.node.args.args
         if name == "__init__" or method.is_static or method.is_classmethod or not arguments:
             continue
-        for node in nodes_of(method.node):
+        for node in within(method.node).of(ast.Attribute):
             if not (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
+                isinstance(node.value, ast.Name)
                 and node.value.id == arguments[0].arg
                 and any(may_hold_graph(k) for k in options(analysis.kind(node)))
             ):

@@ -11,6 +11,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.source import nodes_of
@@ -35,7 +36,7 @@ _LACKING = {"bias": {"nobias": True, "use_beta": False}, "weight": {"use_gamma":
 _MAY_BE_LAZY = re.compile(r"(torch\.nn\.Lazy|native\.)")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FirstValues:
     """The first values of a layer that statements set, by the name of torch's parameter.
 

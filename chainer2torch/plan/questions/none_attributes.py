@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.nones import may_be_none, parameters_of_none
 
@@ -46,12 +46,11 @@ def _assigned(cls: ClassInfo) -> Iterator[tuple[str, ast.expr, ast.AST | None]]:
         if isinstance(statement, ast.Assign):
             yield from ((t.id, statement.value, None) for t in statement.targets if isinstance(t, ast.Name))
     for method in cls.methods.values():
-        for node in nodes_of(method.node):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                        if target.value.id == "self":
-                            yield target.attr, node.value, method.node
+        for node in within(method.node).of(ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    if target.value.id == "self":
+                        yield target.attr, node.value, method.node
 
 
 def _is_none(analysis: Analysis, value: ast.expr, function: ast.AST | None) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Func, Inst, Kind, Method, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.local_nones import local_may_be_none
 
@@ -94,8 +94,9 @@ def parameters_of_none(analysis: Analysis) -> frozenset[_Parameter]:
     passed: list[tuple[_Parameter, _Parameter]] = []
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
-            outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
-            for info in called(analysis, call):
+            infos = list(called(analysis, call))
+            outer = module.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef) if infos else None
+            for info in infos:
                 for name, value in bound(info, call):
                     if isinstance(value, ast.Constant) and value.value is None:
                         found.add((info.node, name))
@@ -148,12 +149,12 @@ def _held(node: ast.expr, function: ast.AST) -> set[_Parameter]:
 
 def _inside(function: ast.FunctionDef) -> Iterator[tuple[_Parameter, _Parameter]]:
     """What gives what in a function: lists that are assigned, and what walks over them."""
-    for node in nodes_of(function):
+    for node in within(function).of(ast.Assign, ast.For, ast.comprehension):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     yield from ((giver, (function, _elements(target.id))) for giver in _held(node.value, function))
-        elif isinstance(node, (ast.For, ast.comprehension)):
+        else:
             names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
             yield from ((giver, (function, name)) for giver in _held(node.iter, function) for name in names)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
 
@@ -19,8 +19,8 @@ def only_value(context: Context, name: ast.Name) -> ast.expr | None:
 def _stores(context: Context, scope: ast.AST) -> dict[str, list[ast.Name]]:
     """The places that give each name a value, in a function or outside of functions: a module may be long."""
     found: dict[str, list[ast.Name]] = {}
-    for node in nodes_of(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    for node in within(scope).of(ast.Name):
+        if isinstance(node.ctx, ast.Store):
             found.setdefault(node.id, []).append(node)
     return found
 

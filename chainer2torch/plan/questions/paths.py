@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.context import Context
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -22,20 +22,20 @@ def is_parameter(context: Context, node: ast.AST | None) -> bool:
 
 def stored_names(tree: ast.AST) -> set[str]:
     """The names that a tree binds by assignments."""
-    return {n.id for n in nodes_of(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in within(tree).of(ast.Name) if isinstance(n.ctx, ast.Store)}
 
 
 def parameters_in(tree: ast.AST) -> set[str]:
     """The parameters of the functions in a tree, those of lambdas, too: names that mean nothing around it."""
-    return {n.arg for n in nodes_of(tree) if isinstance(n, ast.arg)}
+    return {n.arg for n in within(tree).of(ast.arg)}
 
 
 def loops_in(tree: ast.AST) -> dict[str, ast.expr]:
     """What the loop variables of a tree run over."""
     return {
         node.target.id: node.iter
-        for node in nodes_of(tree)
-        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name)
+        for node in within(tree).of(ast.For, ast.comprehension)
+        if isinstance(node.target, ast.Name)
     }
 
 
@@ -43,12 +43,11 @@ def taken_from(tree: ast.AST, owners: set[str]) -> set[str]:
     """The names that a tree only binds to what it takes from some names, or from such names: loops and assignments."""
     if not owners:
         return set()
-    nodes = nodes_of(tree)
     bound: list[tuple[ast.expr, ast.expr]] = []
-    for node in nodes:
+    for node in within(tree).of(ast.Assign, ast.For, ast.comprehension):
         if isinstance(node, ast.Assign):
             bound += [(target, node.value) for target in node.targets]
-        elif isinstance(node, (ast.For, ast.comprehension)):
+        else:
             bound.append((node.target, node.iter))
     places = [({n.id for n in nodes_of(t) if isinstance(n, ast.Name)}, value) for t, value in bound]
     found: set[str] = set()
@@ -71,23 +70,21 @@ def values_in(tree: ast.AST) -> set[str]:
     """Names that a tree binds to what is computed, and to nothing else: ``distribution, value = self.model(x)``."""
     found: set[str] = set()
     others: set[str] = set()
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Assign):
-            names = {n.id for target in node.targets for n in nodes_of(target) if isinstance(n, ast.Name)}
-            (found if gives_value(node.value) else others).update(names)
+    for node in within(tree).of(ast.Assign):
+        names = {n.id for target in node.targets for n in nodes_of(target) if isinstance(n, ast.Name)}
+        (found if gives_value(node.value) else others).update(names)
     return found - others
 
 
 def aliases_in(tree: ast.AST) -> dict[str, ast.expr]:
     """Names that a tree binds once, to what has another name: ``target = self._targets['main']``."""
-    stores = Counter(n.id for n in nodes_of(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    stores = Counter(n.id for n in within(tree).of(ast.Name) if isinstance(n.ctx, ast.Store))
     arguments = tree.args if isinstance(tree, FUNCTIONS) else None
     bound = {a.arg for a in nodes_of(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
     return {
         node.targets[0].id: node.value
-        for node in nodes_of(tree)
-        if isinstance(node, ast.Assign)
-        and len(node.targets) == 1
+        for node in within(tree).of(ast.Assign)
+        if len(node.targets) == 1
         and isinstance(node.targets[0], ast.Name)
         and stores[node.targets[0].id] == 1
         and node.targets[0].id not in bound

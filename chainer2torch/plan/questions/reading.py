@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.kinds import Ref, options, scalar_type
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.spread_keywords import keywords_of
@@ -21,7 +22,7 @@ _OF_KERNELS = frozenset({"chainer.initializers.GlorotNormal", "chainer.initializ
 _MODES = {"test": "not value", "train": "value"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Reading:
     """How a call is read: the row that says what it becomes and its arguments, or the doubt about them."""
 

@@ -81,5 +81,7 @@ def _lacks(kind: Kind, attribute: str) -> bool:
         if isinstance(kind, container):
             return not hasattr(held, attribute)
     name = scalar_type(kind)
-    owner = type(None) if name == "NoneType" else getattr(builtins, name or "object", object)
-    return name is not None and not hasattr(owner, attribute)
+    if name is None:
+        return False
+    owner = type(None) if name == "NoneType" else getattr(builtins, name, object)
+    return not hasattr(owner, attribute)

@@ -8,15 +8,15 @@ channels for the fan, and an array given as ``initialW`` is taken as it is; sinc
 
 from __future__ import annotations
 
-import dataclasses
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.questions.reading import Reading
 
 _NAME = "wscale"
 _SQUARE_ROOT_SINCE = 9
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Scaled:
     """Whether the version answers the question that a row of version 1 asks, and what changes in its template."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
 _TO_GPU = (Ref("chainer.backends.cuda.to_gpu"), Ref("chainer.cuda.to_gpu"))
@@ -17,8 +17,8 @@ def is_sent_by_choice(context: Context, node: ast.expr) -> bool:
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     around = set(context.source.ancestors(node))
-    for line in nodes_of(function or context.source.tree):
-        if not isinstance(line, ast.Assign) or not any(_is(target, node) for target in line.targets):
+    for line in within(function or context.source.tree).of(ast.Assign):
+        if not any(_is(target, node) for target in line.targets):
             continue
         value = line.value
         if not isinstance(value, ast.Call) or not value.args or not _is(value.args[0], node):

@@ -21,9 +21,7 @@ def torch_classes(row: Row) -> frozenset[str]:
 
 def words(analysis: Analysis) -> frozenset[str]:
     """Every word of the project's files."""
-    return frozenset(
-        word for module in analysis.project.modules.values() for word in re.findall(r"\w+", module.source.text)
-    )
+    return frozenset().union(*(re.findall(r"\w+", m.source.text) for m in analysis.project.modules.values()))
 
 
 def may_have_axes(analysis: Analysis) -> bool:
