@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data, iteration, named_tuples, sequences
+from chainer2torch.analysis.models import data, iteration, named_tuples, partials, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -29,6 +29,7 @@ from chainer2torch.analysis.kinds import (
     Lst,
     Method,
     NamedTuple,
+    Partial,
     Ref,
     Scalar,
     Tensor,
@@ -85,7 +86,7 @@ class Calls(LibraryCalls):
         given, rest = _spread(node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
-            if isinstance(option, (Class, Func, Inst, NamedTuple)):
+            if isinstance(option, (Class, Func, Inst, NamedTuple, Partial)):
                 results.append(self.call(option, given, keywords, node, rest))
             else:
                 results.append(self.call(option, args, keywords, node, UNKNOWN if starred else None))
@@ -101,7 +102,7 @@ class Calls(LibraryCalls):
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
         if not isinstance(callee, Union):
             return False
-        kinds = options(callee)
+        kinds = [k.function if isinstance(k, Partial) else k for k in options(callee)]
         return any(isinstance(k, Func) for k in kinds) and any(
             isinstance(k, Ref) and k.name.startswith("chainer.functions.") or isinstance(k, Inst) and self.is_link(k)
             for k in kinds
@@ -138,6 +139,12 @@ class Calls(LibraryCalls):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
             return self.call_instance(callee, args, keywords, node, rest)
+        if isinstance(callee, Partial):
+            return partials.called(self, callee, args, keywords, rest)
+        if callee == Ref(partials.PARTIAL) and rest is None:
+            made = partials.made(args, keywords)
+            if made is not None:
+                return made
         if isinstance(callee, NamedTuple):
             return named_tuples.constructed(callee, args, keywords, rest)
         if node is not None and isinstance(callee, (Method, Ref)) and callee.name.rpartition(".")[2] in _TAKE_SHAPES:
@@ -276,6 +283,8 @@ class Calls(LibraryCalls):
     def escape(self, kind: Kind) -> None:
         """A value goes where its uses cannot be seen: its parameters may then be anything."""
         for option in options(kind):
+            if isinstance(option, Partial):
+                option = option.function
             if isinstance(option, Func):
                 names = [p.arg for p in option.info.node.args.args]
                 for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:

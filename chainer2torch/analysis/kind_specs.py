@@ -21,6 +21,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     Mod,
     NamedTuple,
+    Partial,
     Ref,
     Scalar,
     Tensor,
@@ -54,6 +55,8 @@ def describe(kind: Kind) -> str:
         return kind.name
     if isinstance(kind, (Class, Func)):
         return f"{type(kind).__name__.lower()} {kind.info.name}"
+    if isinstance(kind, Partial):
+        return f"partial of {describe(kind.function)}"
     if isinstance(kind, Method):
         return f"method {kind.name} of {describe(kind.receiver)}"
     if isinstance(kind, Mod):

@@ -103,6 +103,15 @@ class Func(Kind):
 
 
 @dataclass(frozen=True)
+class Partial(Kind):
+    """What ``functools.partial`` makes of a function of the project or of Chainer's, which is none itself."""
+
+    function: Func | Ref
+    args: tuple[Kind, ...] = ()
+    keywords: tuple[tuple[str, Kind], ...] = ()
+
+
+@dataclass(frozen=True)
 class Method(Kind):
     """A method of a value outside the project: ``optimizer.update``."""
 

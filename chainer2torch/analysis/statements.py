@@ -241,8 +241,9 @@ class Statements(Interpreter):
         for item in node.items:
             kind = self.expr(item.context_expr)
             if item.optional_vars is not None:
-                # BOTTOM: not known yet; a dict: an archive of NumPy's
+                # BOTTOM: not known yet; a dict: an archive of NumPy's; a list: what a generator makes, once
                 entered = self._entered(kind) if isinstance(kind, Inst) else UNKNOWN
+                entered = kind.element if isinstance(kind, Lst) else entered
                 self.assign(item.optional_vars, kind if kind is BOTTOM or isinstance(kind, Dct) else entered)
         return self.block(node.body)
 

@@ -14,6 +14,7 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Method,
+    Partial,
     Ref,
     Tensor,
     Tup,
@@ -79,7 +80,8 @@ _DEPTH = 3  # how many names and calls are followed
 
 def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """Arrays on the host that a function or link gets, as tensors."""
-    layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in options(callee))
+    called = [k.function if isinstance(k, Partial) else k for k in options(callee)]
+    layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in called)
     for argument in (k.value for k in call.keywords if k.arg is None):
         named = [k.element for k in options(context.analysis.kind(argument)) if isinstance(k, Dct)]
         if any(own != entering(own, layer) for element in named for own in options(element)):
@@ -213,7 +215,7 @@ def takes_variables(context: Context, callee: Kind) -> bool:
             and isinstance(callee.receiver, Inst)
             and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
         )
-    kinds = options(callee)
+    kinds = [k.function if isinstance(k, Partial) else k for k in options(callee)]
     chainers = [
         isinstance(k, Ref)
         and k.name.startswith("chainer.functions.")
