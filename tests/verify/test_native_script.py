@@ -217,3 +217,46 @@ def test_an_iterator_of_the_program_counts_as_it_does(tmp_path: Path, beside: bo
     assert (tmp_path / "out" / "strides.py").is_file(), done.stderr
     report = verify_script(tmp_path / "original", tmp_path / "out", ["strides.py"], timeout=300)
     assert report.ok and report.iterations == 6, "\n".join(report.lines())
+
+
+SETTINGS = """
+from chainer import optimizers
+
+FIRST = optimizers.Adam(0.01)
+SECOND = optimizers.Adam(0.02)
+"""
+
+LATE = """
+import importlib
+import sys
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+settings = importlib.import_module(sys.argv[1])
+wide, narrow = L.Linear(5, 4), L.Linear(4, 2)
+settings.SECOND.setup(narrow)
+settings.FIRST.setup(wide)
+x, t = np.random.RandomState(3).rand(6, 5).astype("f"), np.array([0, 1, 0, 1, 1, 0], "i")
+for i in range(3):
+    loss = F.softmax_cross_entropy(narrow(F.tanh(wide(x))), t)
+    wide.cleargrads()
+    narrow.cleargrads()
+    loss.backward()
+    settings.FIRST.update()
+    settings.SECOND.update()
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_optimizers_that_are_made_early_count_when_they_are_set_up(tmp_path: Path, style: str) -> None:
+    """In whatever order they were made: weights are exchanged by these numbers."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "settings.py").write_text(SETTINGS)
+    (tmp_path / "original" / "late.py").write_text(LATE)
+    done = run("migrate", tmp_path / "original", "-q", "--style", style, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "late.py").is_file(), done.stderr
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["late.py", "settings"], timeout=300)
+    assert report.ok and report.iterations == 3, "\n".join(report.lines())
