@@ -26,6 +26,14 @@ def array_dot(a: Tensor, b: Any) -> Tensor:
     return torch.tensordot(a, other, dims=([-1], [max(other.dim() - 2, 0)]))  # type: ignore[no-any-return]
 
 
+def transposed(x: Any, *axes: Any) -> Any:
+    """``x.transpose(*axes)`` of an array or a tensor, all axes in reverse without any. Source: numpy.ndarray."""
+    if not isinstance(x, Tensor):
+        return x.transpose(*axes)
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return x.permute(*(order or range(x.dim())[::-1]))
+
+
 def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's ``max``, ``std``, ``repeat`` and the like, if it is a tensor; else ``x`` itself.
 
@@ -43,6 +51,9 @@ class _ArrayMethods:
 
     def fill(self, value: Any) -> None:  # where: of_numpy.fill
         self.x.fill_(value)
+
+    def flatten(self) -> Tensor:  # where: of_numpy.flatten
+        return self.x.flatten().clone()
 
     def get(self) -> Any:  # where: of_numpy.get
         return self.x.cpu().numpy()
@@ -67,6 +78,11 @@ class _ArrayMethods:
 
     def sort(self, axis: int = -1) -> None:  # where: of_numpy.sort
         self.x.copy_(self.x.sort(axis).values)
+
+    def take(self, indices: Any, axis: int | None = None) -> Tensor:  # where: of_numpy.take
+        x, axis = (self.x.flatten(), 0) if axis is None else (self.x, axis)
+        places = torch.as_tensor(indices, dtype=torch.long, device=x.device)
+        return x[(slice(None),) * (axis % x.dim()) + (places,)]
 
     def _axes(self, axis: Any) -> Any:
         return tuple(range(self.x.ndim)) if axis is None else axis

@@ -108,16 +108,19 @@ class FileNames:
 
     @functools.cached_property
     def module_aliases(self) -> Mapping[str, ast.Assign]:
-        """``F = chainer.functions`` at the top of the file: a second way to write ``import chainer.functions as F``."""
+        """``F = chainer.functions`` at the top of the file: a second way to write ``import chainer.functions as F``.
+
+        So is ``V = chainer.Variable``, if it is called and nothing else, and no other file asks for it.
+        """
         found = {
             statement.targets[0].id: statement
             for statement in self.source.tree.body
             if isinstance(statement, ast.Assign)
             and len(statement.targets) == 1
             and isinstance(statement.targets[0], ast.Name)
-            and isinstance(statement.value, ast.Attribute)
+            and isinstance(statement.value, (ast.Attribute, ast.Name))
             and isinstance(kind := self.analysis.kind(statement.value), Ref)
-            and kind.name in _MODULES
+            and (kind.name in _MODULES or self._is_only_called(statement.targets[0].id, kind))
         }
         if found:
             stored = Counter(n.id for n in self.source.of(ast.Name) if not isinstance(n.ctx, ast.Load))
@@ -125,6 +128,15 @@ class FileNames:
             stored.update(self.imported)
             stored.update(name for one in self.source.of(ast.Global) for name in one.names)
         return {name: statement for name, statement in found.items() if stored[name] == 1}
+
+    def _is_only_called(self, name: str, kind: Ref) -> bool:
+        """Whether a name stands for a function or class of Chainer's that is called by it, and nothing else."""
+        row = self.rules.rows.get(kind.name) if kind.name in self.analysis.libraries else None
+        if row is None or row.signature is None or name in self.analysis.once(_asked_for):
+            return False
+        called = {call.func for call in self.source.of(ast.Call)}
+        read = [n for n in self.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+        return bool(read) and all(n in called for n in read)
 
     @functools.cached_property
     def imports_chainer(self) -> bool:
@@ -230,3 +242,17 @@ def _everywhere(source: Source) -> frozenset[str]:
         names = outer if local is None else inner
         names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
     return frozenset(outer - inner - source.assigned)
+
+
+def _asked_for(analysis: Analysis) -> frozenset[str]:
+    """The names that some file of the project may take from another: imported ones, members, texts."""
+    found: set[str] = set()
+    for module in analysis.project.modules.values():
+        source = module.source
+        for statement in source.of(ast.ImportFrom):
+            found |= {alias.name for alias in statement.names}
+        found |= {node.attr for node in source.of(ast.Attribute)}
+        found |= {node.value for node in source.of(ast.Constant) if isinstance(node.value, str)}
+        if module.stars:
+            found |= {node.id for node in source.of(ast.Name)}
+    return frozenset(found)

@@ -33,7 +33,20 @@ _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
 )  # of optimizers whose names tell it less
-_OF_NUMPY = ("copy", "fill", "get", "max", "min", "nonzero", "repeat", "sort", "std", "var")  # methods that are wrapped
+_OF_NUMPY = (
+    "copy",
+    "fill",
+    "flatten",
+    "get",
+    "max",
+    "min",
+    "nonzero",
+    "repeat",
+    "sort",
+    "std",
+    "take",
+    "var",
+)  # wrapped
 WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
 # what a text that is no Python may say
 _UNREADABLE = {WITH, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}

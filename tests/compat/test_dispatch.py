@@ -242,3 +242,24 @@ def test_from_host_and_back() -> None:
     assert isinstance(dispatch.from_host((x, x)), tuple)
     plain = [tensor, 3]
     assert dispatch.from_host(plain) is plain
+
+
+@pytest.mark.parametrize("axes", [(2, 0, 1), ((2, 0, 1),), (), (None,), (-1, 0, 1)])
+def test_axes_of_an_array_or_a_tensor_in_another_order(axes: tuple[Any, ...]) -> None:
+    data = np.arange(24, dtype="f").reshape(2, 3, 4)
+    x = torch.tensor(data, requires_grad=True)
+    got = dispatch.transposed(x, *axes)
+    np.testing.assert_array_equal(got.detach().numpy(), data.transpose(*axes))
+    np.testing.assert_array_equal(dispatch.transposed(data, *axes), data.transpose(*axes))
+    assert got.requires_grad
+
+
+def test_parts_and_copies_of_a_tensor_are_those_of_numpy() -> None:
+    data = np.arange(24, dtype="f").reshape(2, 3, 4)
+    x = dispatch.numpy_methods(torch.tensor(data))
+    np.testing.assert_array_equal(x.take([2, 0], axis=1).numpy(), data.take([2, 0], axis=1))
+    np.testing.assert_array_equal(x.take([[5, 0]]).numpy(), data.take([[5, 0]]))
+    flat = x.flatten()
+    flat[0] = 7
+    np.testing.assert_array_equal(x.take([0]).numpy(), [0])
+    assert dispatch.numpy_methods(data) is data

@@ -160,3 +160,103 @@ def test_how_far_an_epoch_is_counts_batches_on_both_sides(tmp_path: Path) -> Non
     assert "iters_per_epoch=len(" in (tmp_path / "out" / "train.py").read_text(), done.stderr
     report = verify_script(tmp_path / "original", tmp_path / "out", ["train.py"], timeout=300)
     assert report.ok and report.iterations == 6, "\n".join(report.lines())
+
+
+OWN_ITERATOR = """
+import chainer
+import chainer.links as L
+import numpy as np
+from chainer import training
+from chainer.training import extensions
+
+
+class Strides(chainer.dataset.Iterator):
+    # two examples that are half the data apart; three steps are an epoch, whatever the size of the data
+
+    def __init__(self, dataset):
+        self.dataset, self.batch_size, self.iteration, self.epoch, self.is_new_epoch = dataset, 2, 0, 0, False
+
+    def __next__(self):
+        self.iteration += 1
+        self.is_new_epoch = self.iteration % 3 == 0
+        self.epoch += self.is_new_epoch
+        half = len(self.dataset) // 2
+        return [self.dataset[self.iteration % half], self.dataset[half + self.iteration % half]]
+
+    next = __next__
+
+    @property
+    def epoch_detail(self):
+        return self.iteration / 3
+
+    @property
+    def previous_epoch_detail(self):
+        return (self.iteration - 1) / 3
+
+
+rng = np.random.RandomState(3)
+data = chainer.datasets.TupleDataset(rng.rand(20, 5).astype("f"), rng.randint(0, 3, 20).astype("i"))
+model = L.Classifier(L.Linear(5, 3))
+optimizer = chainer.optimizers.SGD(0.5)
+optimizer.setup(model)
+updater = training.updaters.StandardUpdater(Strides(data), optimizer)
+trainer = training.Trainer(updater, (2, "epoch"))
+trainer.extend(extensions.LogReport(trigger=(1, "epoch")))
+trainer.run()
+"""
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside"])
+def test_an_iterator_of_the_program_counts_as_it_does(tmp_path: Path, beside: bool) -> None:
+    """Whatever another program of the tree reads its data through."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "strides.py").write_text(OWN_ITERATOR)
+    if beside:
+        (tmp_path / "original" / "train.py").write_text(TRAINER)
+    done = run("migrate", tmp_path / "original", "-q", "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "strides.py").is_file(), done.stderr
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["strides.py"], timeout=300)
+    assert report.ok and report.iterations == 6, "\n".join(report.lines())
+
+
+SETTINGS = """
+from chainer import optimizers
+
+FIRST = optimizers.Adam(0.01)
+SECOND = optimizers.Adam(0.02)
+"""
+
+LATE = """
+import importlib
+import sys
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+settings = importlib.import_module(sys.argv[1])
+wide, narrow = L.Linear(5, 4), L.Linear(4, 2)
+settings.SECOND.setup(narrow)
+settings.FIRST.setup(wide)
+x, t = np.random.RandomState(3).rand(6, 5).astype("f"), np.array([0, 1, 0, 1, 1, 0], "i")
+for i in range(3):
+    loss = F.softmax_cross_entropy(narrow(F.tanh(wide(x))), t)
+    wide.cleargrads()
+    narrow.cleargrads()
+    loss.backward()
+    settings.FIRST.update()
+    settings.SECOND.update()
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_optimizers_that_are_made_early_count_when_they_are_set_up(tmp_path: Path, style: str) -> None:
+    """In whatever order they were made: weights are exchanged by these numbers."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "settings.py").write_text(SETTINGS)
+    (tmp_path / "original" / "late.py").write_text(LATE)
+    done = run("migrate", tmp_path / "original", "-q", "--style", style, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "late.py").is_file(), done.stderr
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["late.py", "settings"], timeout=300)
+    assert report.ok and report.iterations == 3, "\n".join(report.lines())

@@ -89,11 +89,20 @@ def size_of(x: Any) -> Any:
     return x.numel() if isinstance(x, torch.Tensor) else x.size
 
 
+def transposed(x: Any, *axes: Any) -> Any:
+    """``x.transpose(*axes)`` of an array or a tensor, all axes in reverse without any. Source: numpy.ndarray."""
+    if not isinstance(x, torch.Tensor):
+        return x.transpose(*axes)
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return x.permute(*(order or range(x.dim())[::-1]))
+
+
 def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
 
     Those are ``max`` and ``min`` along an axis, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
-    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack.
+    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack; and ``flatten``,
+    which copies, and ``take`` along an axis.
     Objects that are no tensors are returned as they are. Source: numpy.ndarray.
     """
     return _NumpyMethods(x) if isinstance(x, torch.Tensor) else x
@@ -109,6 +118,9 @@ class _NumpyMethods:
 
     def fill(self, value: Any) -> None:
         self._x.fill_(value)
+
+    def flatten(self) -> torch.Tensor:
+        return self._x.flatten().clone()
 
     def get(self) -> np.ndarray[Any, Any]:
         return self._x.cpu().numpy()
@@ -133,6 +145,10 @@ class _NumpyMethods:
 
     def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:
         y: torch.Tensor = self._xp.std(self._x, axis, ddof=ddof, keepdims=keepdims)
+        return y
+
+    def take(self, indices: Any, axis: int | None = None) -> torch.Tensor:
+        y: torch.Tensor = self._xp.take(self._x, indices, axis)
         return y
 
     def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> torch.Tensor:

@@ -16,7 +16,7 @@ from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
-from chainer2torch.plan.parts.receivers import attribute_of_array, cast_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.parts.receivers import attribute_of_array, call_of_several, method_of_several, unknown_receiver
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -95,7 +95,7 @@ def _of_several_kinds(
         decisions.mark(node, row, row.name, "exact" if row.state == "exact" else "review")
     elif (
         method_of_several(context, decisions, node)
-        or cast_of_several(context, decisions, node, kinds)
+        or call_of_several(context, decisions, node, kinds)
         or _at_run_time(context, decisions, node)
     ):
         return
@@ -260,8 +260,18 @@ def _same_on_host(kinds: list[Kind], row: Row, name: str) -> bool:
     return (
         all(isinstance(k, others) for k in kinds)
         and row.function is None
-        and [(c.when, c.torch.split("(")[0]) for c in row.cases] == [(None, f"self.{name}")]
+        and [c.when for c in row.cases] == [None]
+        and _says_the_same(row, row.cases[0].torch, name)
     )
+
+
+def _says_the_same(row: Row, template: str, name: str) -> bool:
+    """Whether a template is the member itself, or its call with the arguments as they come, and no other ones."""
+    found = ast.parse(template, mode="eval").body
+    if not isinstance(found, ast.Call):
+        return row.attribute and template == f"self.{name}"
+    given = [a.value if isinstance(a, ast.Starred) else a for a in (*found.args, *(k.value for k in found.keywords))]
+    return ast.unparse(found.func) == f"self.{name}" and all(isinstance(value, ast.Name) for value in given)
 
 
 def _is_asked_alike(context: Context, node: ast.Attribute, kinds: list[Kind]) -> bool:

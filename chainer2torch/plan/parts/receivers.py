@@ -19,7 +19,7 @@ from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
-from chainer2torch.plan.questions.receivers import among_tensors, seen_before
+from chainer2torch.plan.questions.receivers import among_tensors, seen_before, tested_as_array
 from chainer2torch.plan.questions.rows import PARAMETERS
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
@@ -38,8 +38,10 @@ DISTINCTIVE = frozenset(
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
 # methods of arrays that a tensor has, too, with another meaning and without an error
-_OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "var"})
+_OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "take", "var"})
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
+_OF_EITHER = _OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
+_CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
 _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
@@ -148,7 +150,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         return
     held = is_held_array(context, node.value) or node.attr == "get" and _was_held(context, node.value)
     if context.analysis.kind(node.value) == UNKNOWN and (
-        held or node.attr in _OTHER_MEANING and among_tensors(context, call)
+        held or tested_as_array(context, node.value) or node.attr in _OTHER_MEANING and among_tensors(context, call)
     ):
         if context.choices.style == "native" and node.attr == "get" and not (call.args or call.keywords):
             # CuPy's, which no other array has; a dict's takes a key
@@ -166,7 +168,7 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
     call = context.source.parents.get(node)
     kinds = options(context.analysis.kind(node.value))
     if (
-        node.attr not in _OTHER_MEANING | _OF_ARRAYS
+        node.attr not in _OF_EITHER
         or not (isinstance(call, ast.Call) and call.func is node)
         or node.attr in ("max", "min")
         and not (call.args or call.keywords)  # the same in both
@@ -185,16 +187,16 @@ def _with_methods(context: Context, decisions: Decisions, node: ast.Attribute) -
     decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
 
 
-def cast_of_several(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
-    """``x.astype(dtype)`` where x is an array of NumPy for one caller and a tensor for another."""
+def call_of_several(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """``x.astype(dtype)``, ``x.transpose(2, 0, 1)`` of an array of NumPy for one caller, and a tensor for another."""
     call = context.source.parents.get(node)
     if (
-        node.attr != "astype"
+        node.attr not in _CALLED_OF_EITHER
         or not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer)
         or not all(isinstance(k, (HostArray, Tensor)) for k in kinds)
     ):
         return False
-    emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
+    emit_call(context, decisions, call, context.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
     return True
 
 
@@ -271,16 +273,23 @@ def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribu
         return False  # what compares dtypes of torch makes one of it
     if node.attr == "dtype" and compared and (context.holds_tensors or context.analysis.kind(node.value) != UNKNOWN):
         decisions.replace(node, "compat.dtype_of(x)", {"x": context.operand(node.value)})
-    elif (
-        node.attr == "size"
-        and not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript))
-        and (among_tensors(context, node) or _is_tensor_at_times(context, node.value))
-    ):
+    elif node.attr == "size" and _is_size_of_array(context, node, parent):
         decisions.replace(node, "compat.size_of(x)", {"x": context.operand(node.value)})
     else:
         return False
     decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
     return True
+
+
+def _is_size_of_array(context: Context, node: ast.Attribute, parent: ast.AST | None) -> bool:
+    """Whether ``x.size`` is a number, and may be that of a tensor."""
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return False
+    if tested_as_array(context, node.value):
+        return True
+    return not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and (
+        among_tensors(context, node) or _is_tensor_at_times(context, node.value)
+    )
 
 
 def _may_be_tensor(context: Context, node: ast.expr) -> bool:
@@ -325,7 +334,7 @@ def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None
         and call.func is node
         and _may_be_array(context.analysis.kind(node.value))
         and context.imports_chainer
-        and (among_tensors(context, call) or _holds_data(context, node.value))
+        and (among_tensors(context, call) or _holds_data(context, node.value) or tested_as_array(context, node.value))
         and not (_is_numpys_answer(context, node.value) and _is_numpys_dtype(context, call))
     ):
         emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Ref
-from chainer2torch.analysis.models.xp_modules import EITHER, XP
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+
+_OF_ARRAYS = (Ref("numpy.ndarray"), Ref("chainer.backends.cuda.ndarray"), Ref("chainer.get_array_types"))
 
 
 def seen_before(context: Context, node: ast.Attribute) -> bool:
@@ -32,8 +34,52 @@ def among_tensors(context: Context, node: ast.expr) -> bool:
     if function is not None and isinstance(node, ast.Attribute) and _is_given_to_functions(context, node, function):
         return True
     return function is not None and any(
-        isinstance(n, ast.Name) and context.analysis.kind(n) in (XP, EITHER) for n in nodes_of(function)
+        isinstance(n, ast.Name) and any(k in (XP, EITHER) for k in options(context.analysis.kind(n)))
+        for n in nodes_of(function)
     )
+
+
+def tested_as_array(context: Context, value: ast.expr) -> bool:
+    """Whether a test around a name says that it is an array of NumPy's or CuPy's, which may be a tensor by now."""
+    child: ast.AST = value
+    for parent in context.source.ancestors(value) if isinstance(value, ast.Name) else ():
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return False
+        if any(_says_array(context, test, value) for test in _tests_before(parent, child)):
+            return True
+        child = parent
+    return False
+
+
+def _tests_before(parent: ast.AST, child: ast.AST) -> list[ast.expr]:
+    """The conditions that hold where ``child``, a part of ``parent``, is reached."""
+    if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+        return parent.values[: next(i for i, value in enumerate(parent.values) if value is child)]
+    if isinstance(parent, (ast.If, ast.While)) and any(child is statement for statement in parent.body):
+        return _conjuncts(parent.test)
+    return _conjuncts(parent.test) if isinstance(parent, ast.IfExp) and child is parent.body else []
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _says_array(context: Context, test: ast.expr, value: ast.expr) -> bool:
+    if not isinstance(test, ast.Call) or len(test.args) != 2:
+        return False
+    asked, classes = test.args
+    if not isinstance(asked, ast.Name) or not isinstance(value, ast.Name) or asked.id != value.id:
+        return False
+    if context.analysis.kind(test.func) != Ref("builtins.isinstance"):
+        return False
+    return any(_is_of_arrays(context, c) for c in (classes.elts if isinstance(classes, ast.Tuple) else [classes]))
+
+
+def _is_of_arrays(context: Context, cls: ast.expr) -> bool:
+    """Whether a class is one of arrays, or a call gives all of them."""
+    kind = context.analysis.kind(cls.func if isinstance(cls, ast.Call) else cls)
+    owner = context.analysis.kind(cls.value) if isinstance(cls, ast.Attribute) and cls.attr == "ndarray" else None
+    return kind in _OF_ARRAYS or isinstance(owner, Ref) and owner.name in CUPY
 
 
 def _is_given_to_functions(context: Context, node: ast.Attribute, function: ast.AST) -> bool:

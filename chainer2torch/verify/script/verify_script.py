@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chainer2torch.vendor import compat_file
-from chainer2torch.verify.script import outputs, printed
+from chainer2torch.verify.script import outputs, printed, reached
 from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
@@ -24,6 +24,7 @@ _NEEDS_GPU = re.compile(
 )
 _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not found)")
 _EXTENSIONS = "pytorch_pfn_extras"
+_LOADER = b"DataLoader("
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
 _COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
@@ -80,29 +81,30 @@ def verify_script(
     for tree in (src, out):
         if not (tree / argv[0]).is_file():
             raise FileNotFoundError(f"{tree / argv[0]}: no such script")
+    run = reached.texts(_sources(out), out / argv[0], argv[1:])
     job: dict[str, Any] = {
         "kind": "script",
         "argv": list(argv),
         "iterations": iterations,
         "seed": seed,
         "device": device,
-        "loaders": uses_loaders(out),
-        "whole": any(_WHOLE in text for text in _sources(out)),
-        "counts_batches": any(_COUNTED in text for text in _sources(out)),
+        "loaders": any(_LOADER in text for text in run),  # then Chainer's iterators do as they do
+        "whole": any(_WHOLE in text for text in run),
+        "counts_batches": any(_COUNTED in text for text in run),
         "left_out": [],
         "as_gpu": False,
         "inside": any(_is_inside(src, argv[0], arg) for arg in argv[1:]),
     }
 
     trees, pythons = {"chainer": src, "torch": out}, {"chainer": chainer_python, "torch": torch_python}
-    imports = [_EXTENSIONS] if any(_EXTENSIONS.encode() in text for text in _sources(out)) else []
+    imports = [_EXTENSIONS] if any(_EXTENSIONS.encode() in text for text in run) else []
     warm = WarmWorkers(worker_process.environment(_environment()), {worker_process.TORCH_WORKER: imports})
     used = warm if device == "cpu" else None  # a process that forks must not have met a GPU
 
     def compared(dtype: str) -> ScriptReport:
         left, right = _run_without(job, dtype, trees, pythons, timeout, used)
         close = (rtol, atol) if dtype == "float32" else (tolerances.DOUBLE_RTOL, tolerances.DOUBLE_ATOL)
-        said = b"\n".join(_sources(trees["chainer"])).decode(errors="replace")
+        said = b"\n".join(_sources(trees["chainer"]).values()).decode(errors="replace")
         report = _compare(left, right, " ".join(argv), *close, device, said)
         report.facts.update(
             {"dtype": dtype, "seed": str(seed), "device": device, **worker_process.versions_of(left, right)}
@@ -131,16 +133,13 @@ def verify_script(
     return report
 
 
-def uses_loaders(out: Path) -> bool:
-    """Whether the migrated tree reads data through PyTorch's loaders: then Chainer's iterators do as they do."""
-    return any(b"DataLoader(" in text for text in _sources(out))
-
-
-def _sources(out: Path) -> Iterator[bytes]:
+def _sources(out: Path) -> dict[Path, bytes]:
     """The text of each module and notebook of a tree but for its helpers."""
-    for path in (*out.rglob("*.py"), *out.rglob("*.ipynb")):
-        if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name]):
-            yield path.read_bytes()
+    return {
+        path: path.read_bytes()
+        for path in (*out.rglob("*.py"), *out.rglob("*.ipynb"))
+        if path.name != compat_file.FILE_NAME and not _LEFT_OUT(path.parent, [path.name])
+    }
 
 
 def _run_without(

@@ -111,13 +111,16 @@ def count_batches():
 
     before = vars(StandardUpdater)
 
+    def is_of_chainer(iterator):  # a program's own iterator stays what it is, on both sides
+        return type(iterator).__module__.startswith("chainer.")
+
     def counted(name, back):
         known = before[name].fget
 
         def detail(self):
             iterator = self._iterators.get("main")
             size, data = getattr(iterator, "batch_size", None), getattr(iterator, "dataset", None)
-            if not size or data is None or self.iteration < back:
+            if not is_of_chainer(iterator) or not size or data is None or self.iteration < back:
                 return known(self)
             batches = len(data) // size if isinstance(size, _Whole) else -(-len(data) // size)
             return (self.iteration - back) / float(max(batches, 1))

@@ -28,6 +28,7 @@ def install():
     """Gives Chainer the names. Calling it twice is harmless."""
     if not hasattr(chainer, "FunctionSet"):
         chainer.FunctionSet = FunctionSet
+        chainer.Link.__setattr__ = _holding_arrays(chainer.Link.__setattr__)
     for method in (zero_grads, compute_grads_norm, clip_grads, weight_decay, accumulate_grads):
         if not hasattr(chainer.GradientMethod, method.__name__):
             setattr(chainer.GradientMethod, method.__name__, method)
@@ -38,13 +39,18 @@ def install():
 class FunctionSet(chainer.Chain):
     """A chain that takes its links by keyword or as attributes, at any time."""
 
+    made = False  # whether the program makes some: then parameters are arrays, as up to version 1.4
+
     def __init__(self, **links):
+        FunctionSet.made = True
         super(FunctionSet, self).__init__()
         for name in sorted(links):
             setattr(self, name, links[name])
 
     def __setattr__(self, name, value):
         if isinstance(value, chainer.Link) and "_children" in self.__dict__:
+            if name in self._children:  # it takes the place of another one
+                delattr(self, name)
             with self.init_scope():
                 super(FunctionSet, self).__setattr__(name, value)
         else:
@@ -73,6 +79,18 @@ class FunctionSet(chainer.Chain):
         """Copies arrays into the parameters."""
         for own, array in zip(self.parameters, arrays):
             own[...] = array
+
+
+def _holding_arrays(setattr_):
+    """``link.W = array`` in a program with a ``FunctionSet``: the parameter gets these values."""
+
+    def holding(self, name, value):
+        if FunctionSet.made and isinstance(value, numpy.ndarray) and name in self.__dict__.get("_params", ()):
+            self.__dict__[name].data = value
+        else:
+            setattr_(self, name, value)
+
+    return holding
 
 
 def zero_grads(self):

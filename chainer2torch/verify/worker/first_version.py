@@ -10,15 +10,11 @@ Written for Python 3.6; does nothing under Chainer 1 itself.
 # mypy: ignore-errors
 import contextlib
 import functools
+import importlib
 
 import chainer
 import chainer.functions as F
 import chainer.links as L
-
-try:
-    from chainer.utils import argument  # since version 2; before, nothing is patched
-except ImportError:
-    argument = None
 
 from . import first_names
 
@@ -93,6 +89,7 @@ class FirstVersion(object):
         for name in _LINKS_AMONG_FUNCTIONS:
             if not hasattr(F, name):
                 setattr(F, name, getattr(L, name))
+        argument = importlib.import_module("chainer.utils.argument")  # which version 1 does not have
         argument.check_unexpected_kwargs = _without_words(argument.check_unexpected_kwargs)
         F.dropout = self._dropout(F.dropout)
         for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):

@@ -1,10 +1,12 @@
 """Runs a migrated training script under PyTorch, unedited, from the weights that the original started with."""
 
 import contextlib
+import functools
 import gc
 import os
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -78,9 +80,11 @@ class _Watch:
         init = torch.optim.Optimizer.__init__
 
         def recorded_init(self: Any, *args: Any, **kwargs: Any) -> None:
-            if self not in watch.optimizers:
+            if self not in watch.optimizers and not _is_early(self):
                 watch.optimizers.append(self)
             init(self, *args, **kwargs)
+            if self not in watch.optimizers:
+                _when_set_up(type(self), watch.set_up)
 
         torch.optim.Optimizer.__init__ = recorded_init  # type: ignore[method-assign]
         add_group = torch.optim.Optimizer.add_param_group
@@ -132,6 +136,12 @@ class _Watch:
                 self.observation = outer
 
         reporting.Reporter.report = recorded_report  # type: ignore[method-assign]
+
+    def set_up(self, optimizer: torch.optim.Optimizer) -> None:
+        """An optimizer that was made early has its parameters: it counts from here on, as Chainer's do."""
+        if optimizer not in self.optimizers:
+            self.optimizers.append(optimizer)
+        self.load_as_made(optimizer)
 
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
@@ -264,6 +274,28 @@ class _Watch:
     def end(self) -> None:
         """Nothing is kept alive after the run."""
         self.modules.clear()
+
+
+def _is_early(optimizer: Any) -> bool:
+    """Whether an optimizer that begins now gets its parameters later, in a ``setup`` that is not running yet."""
+    return hasattr(type(optimizer), "setup") and getattr(optimizer, "target", None) is None
+
+
+def _when_set_up(kind: type, tell: Callable[[torch.optim.Optimizer], None]) -> None:
+    """``tell`` hears of each optimizer of a class whose ``setup`` has run."""
+    owner = next(cls for cls in kind.__mro__ if "setup" in vars(cls))
+    setup = vars(owner)["setup"]
+    if hasattr(setup, "heard"):
+        return
+
+    @functools.wraps(setup)
+    def heard(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = setup(self, *args, **kwargs)
+        tell(self)
+        return result
+
+    heard.heard = True  # type: ignore[attr-defined]
+    owner.setup = heard  # type: ignore[attr-defined]
 
 
 def _copies(module: torch.nn.Module) -> list[torch.nn.Module]:

@@ -1,0 +1,96 @@
+"""An array of NumPy for one caller and a tensor for another: methods that tensors have otherwise, or not at all."""
+
+import numpy as np
+import pytest
+
+from tests.support.native_snippets import migrated, run
+
+# of an array with three axes; what is printed of it tells its values, their order and their shape
+MEMBERS = {
+    "nonzero": "a.nonzero()[1]",
+    "take": "a.take([1, 0], axis=2)",
+    "take of all": "a.take([4, 0])",
+    "flatten": "(a.flatten(), a.flatten().shape)",
+    "flatten copies": "put(a, a.flatten())",
+    "transpose": "a.transpose(2, 0, 1)",
+    "transpose by a tuple": "a.transpose((2, 0, 1))",
+    "transpose in reverse": "a.transpose()",
+    "repeat": "a.repeat(2, axis=1)",
+    "std": "a.std(axis=0)",
+    "size": "a.size",
+    "copy": "a.copy()",
+    "max": "a.max(axis=1)",
+}
+PROGRAM = """
+from chainer import cuda
+
+def put(a, flat):
+    flat[0] = 7
+    return a, flat
+
+def load(rows, xp=np):
+    a = xp.asarray(rows, dtype=xp.float32)
+    return MEMBER
+
+def run(xs):
+    gpu = -1
+    xp = np if gpu < 0 else cuda.cupy
+    rows = [[[1.0, 0.0, 3.0]], [[0.0, 5.0, 7.0]]]
+    F.relu(chainer.Variable(xp.zeros(3, 'f')))
+    return load(rows, xp=xp), load(rows)
+"""
+
+
+def _flat(values):
+    if isinstance(values, tuple):
+        return [part for value in values for part in _flat(value)]
+    return [np.asarray(values)]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_methods_of_what_may_be_either(member: str) -> None:
+    theirs, ours, code = run(PROGRAM.replace("MEMBER", MEMBERS[member]))
+    for one, other in zip(_flat(theirs), _flat(ours), strict=True):
+        assert one.shape == other.shape, code
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert "TODO" not in code, code
+
+
+def test_what_means_the_same_has_no_helper() -> None:
+    code = migrated(
+        PROGRAM.replace("MEMBER", "a.reshape(2, -1), a.swapaxes(0, 1), a.diagonal(0, 1, 2), a.ravel()")
+    ).code
+    assert "a.reshape(2, -1), a.swapaxes(0, 1), a.diagonal(0, 1, 2), a.ravel()" in code, code
+
+
+TESTED = """
+from chainer import cuda
+
+def measured(value):
+    if isinstance(value, CLASSES) and value.size > 1:
+        return value.max(axis=0), value.astype('d'), str(value.size), value.std(), value.copy()
+    return 0, value.dtype.kind if isinstance(value, CLASSES) else None
+
+def measure(values, functions):
+    found = []
+    for function in functions:
+        for value in values:
+            found.append(measured(function(value)))
+    return found
+
+def run(xs):
+    model = chainer.links.Linear(2, 3)
+    functions = [lambda x: x, lambda x: x.sum(), lambda x: [x]]
+    return [str(row[-1]) if len(row) < 5 else row for row in measure([xs[0], np.ones((3, 2), 'f')], functions)]
+"""
+
+
+@pytest.mark.parametrize("classes", ["np.ndarray", "chainer.get_array_types()"])
+def test_what_a_test_says_is_an_array_may_be_a_tensor(classes: str) -> None:
+    """The test lets tensors in, where it let NumPy's arrays in: what it guards is asked as these are."""
+    theirs, ours, code = run(TESTED.replace("CLASSES", classes))
+    for one, other in zip(theirs, ours, strict=True):
+        if isinstance(one, tuple):
+            for a, b in zip(one, other, strict=True):
+                assert (a == b) if isinstance(a, str) else np.allclose(a, b), code
+                assert isinstance(a, str) or str(a.dtype) == str(b.dtype).removeprefix("torch."), code
