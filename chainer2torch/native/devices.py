@@ -47,13 +47,13 @@ def device_name(device: torch.device) -> str:
 
 
 def device_of(x: Any) -> torch.device:
-    """The device of a tensor, or of the parameters and buffers of a module; the CPU for arrays of NumPy and lists.
+    """The device of a tensor, or of the parameters and buffers of a module; the CPU for what else Chainer takes.
 
     Source: chainer.Link.device, chainer.Variable.device.
     """
     if isinstance(x, torch.nn.Module):
         return next((t.device for t in (*x.parameters(), *x.buffers())), torch.device("cpu"))
-    if x is None or isinstance(x, (np.ndarray, np.generic, list, tuple, dict, int, float)):  # Chainer's takes them, too
+    if x is None or isinstance(x, (np.ndarray, np.generic, memoryview, list, tuple, dict, int, float)):
         return torch.device("cpu")
     return x if isinstance(x, torch.device) else x.device
 

@@ -130,7 +130,8 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
     Without a shape it has that of the array, or waits for initialize_parameter.
     """
     if shape is None and isinstance(values, (np.ndarray, torch.Tensor)):
-        return nn.Parameter(torch.as_tensor(values))
+        values = torch.as_tensor(values)
+        return nn.Parameter(values, requires_grad=values.is_floating_point())  # whole numbers have no gradient
     if not callable(values):
         values = functools.partial(torch.Tensor.copy_, other=torch.as_tensor(math.nan if values is None else values))
     if shape is None:  # where: initialize_parameter, copydata, initialize

@@ -24,11 +24,18 @@ def parameterize(*params: dict[str, Any]) -> Callable[[Any], list[type]]:
             for i, param in enumerate(params):
                 values = {k: staticmethod(v) if isinstance(v, types.FunctionType) else v for k, v in param.items()}
                 about = {"__module__": cls.__module__, "__doc__": f"{param}"}
-                made.append(type(f"{cls.__name__}_param_{i}", (cls,), {**values, **about}))
+                made.append(type(_class_name(cls, i, param), (cls,), {**values, **about}))
             module.update({case.__name__: case for case in made})
         return made
 
     return decorate
+
+
+def _class_name(cls: type, i: int, param: dict[str, Any]) -> str:
+    """The name of a case, which holds the values as Chainer's does: ``-k dtype=float32`` finds the same tests."""
+    texts = {k: getattr(v, "__name__", None) or repr(v) for k, v in sorted(param.items())}
+    words = [f"{k}={t if len(t) <= 100 else t[:48] + '...' + t[-49:]}" for k, t in texts.items()]
+    return f"{cls.__name__}_param_{i}_{{{', '.join(words)}}}"
 
 
 def retry(times: int) -> Callable[[Any], Any]:

@@ -83,9 +83,16 @@ def evaluate(node: ast.expr, q: Question) -> Any:
         return UNDECIDED if test is UNDECIDED else evaluate(node.body if test else node.orelse, q)
     if isinstance(node, ast.Compare):
         return _compare(node, q)
+    if isinstance(node, ast.Subscript):
+        return _item(evaluate(node.value, q), evaluate(node.slice, q))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _ask(node.func.id, node.args, q)
     return UNDECIDED
+
+
+def _item(value: Any, index: Any) -> Any:
+    """An element of a tuple that a call states."""
+    return value[index] if isinstance(value, tuple) and isinstance(index, int) and index < len(value) else UNDECIDED
 
 
 def _boolean(node: ast.BoolOp, q: Question) -> Any:

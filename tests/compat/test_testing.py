@@ -73,7 +73,7 @@ def run_class(decorate: Any, name: str) -> list[tuple[str, Any]]:
             b = "default"
 
             def test_it(self) -> None:
-                seen.append((type(self).__name__.split("{")[0].rstrip("_"), (self.a, self.b)))
+                seen.append((type(self).__name__, (self.a, self.b)))
 
         Case.__module__ = name
         module.Case = decorate(Case)  # type: ignore[attr-defined]
@@ -81,18 +81,20 @@ def run_class(decorate: Any, name: str) -> list[tuple[str, Any]]:
         result = unittest.TestResult()
         suite.run(result)
         assert result.wasSuccessful()
-        return sorted((n.split("_param")[0], str(v)) for n, v in seen)
+        return sorted((n, str(v)) for n, v in seen)
     finally:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("method", ["parameterize", "twice", "parameterize_pytest"])
+@pytest.mark.parametrize("method", ["parameterize", "twice", "parameterize_pytest", "named"])
 def test_parameterize(method: str) -> None:
     def decorator(api: Any) -> Any:
         if method == "parameterize_pytest":
             return api.parameterize_pytest("a,b", [(1, 2), (3, 4)])
         if method == "twice":
             return lambda cls: api.parameterize({"a": 1}, {"a": 2})(api.parameterize({"b": 5}, {"b": 6})(cls))
+        if method == "named":  # classes, functions and long texts have names of their own
+            return api.parameterize({"b": np.float32, "a": "x" * 200}, {"a": len, "b": np.dtype("f")}, {"a": [1.5]})
         return api.parameterize(*testing.product({"a": [1, 2], "b": [3, 4]}))
 
     expected = run_class(decorator(testing), "c2t_chainer_case")

@@ -16,7 +16,7 @@ from chainer import testing
 from chainer.testing import helper, training
 
 from chainer2torch.compat.training import mock_updater
-from chainer2torch.compat.testing import testing as compat_testing, testing_tools as compat
+from chainer2torch.compat.testing import testing as compat_testing, testing_tools as compat, unary_functions
 
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
 
@@ -235,3 +235,55 @@ def test_get_trainer_with_mock_updater(tmp_path: Any, stop: Any, monkeypatch: py
     expected = run_mock(testing, stop)
     assert run_mock(mock_updater, stop) == expected
     assert len(expected) > 5
+
+
+def wrong_gradient(x: Any) -> Any:
+    return x.sin().detach() + x * 0
+
+
+def outcomes_of_unary(api: Any, func: Any, **options: Any) -> dict[str, bool]:
+    """By its name, without the values that it was made with: whether each test passes that needs no GPU."""
+    module = types.ModuleType("c2t_unary_case")
+    sys.modules[module.__name__] = module
+    try:
+        case = type("TestOf", (unittest.TestCase,), {"__module__": module.__name__})
+        api.unary_math_function_unittest(func, **options)(case)
+        vars(module).pop("TestOf", None)
+        found = {}
+        for suite in unittest.defaultTestLoader.loadTestsFromModule(module):
+            for test in suite:  # type: ignore[union-attr]
+                name = f"{type(test).__name__}.{test._testMethodName}"  # type: ignore[union-attr]
+                if name.endswith("_cpu"):
+                    result = unittest.TestResult()
+                    test.run(result)
+                    found[name] = result.wasSuccessful()
+        return found
+    finally:
+        del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize("name", ["sin", "square", "wrong", "other", "named"])
+def test_unary_math_function_unittest(name: str) -> None:
+    def positive(shape: Any, dtype: Any) -> Any:
+        return [np.random.uniform(0.5, 1, shape).astype(dtype) for _ in range(3)]
+
+    theirs = {"square": chainer.functions.square, "named": chainer.functions.arctan}.get(name, chainer.functions.sin)
+    ours = {"square": torch.square, "wrong": wrong_gradient, "named": torch.arctan}.get(name, torch.sin)
+    options: dict[str, Any] = {"make_data": positive} if name == "square" else {"backward_options": {"eps": 1e-3}}
+    if name == "other":
+        options["func_expected"] = np.cos
+    elif name == "wrong":
+        options["func_expected"] = np.sin
+        theirs = chainer.functions.sin  # its gradient is right: what differs is seen below
+    expected = outcomes_of_unary(testing, theirs, **options)
+    found = outcomes_of_unary(unary_functions, ours, **options)
+    assert len(expected) == 18 and sorted(found) == sorted(expected)
+    if name == "wrong":
+        assert all(expected.values())
+        assert [test for test, passed in found.items() if "_forward_" in test and not passed] == []
+        assert not any(passed for test, passed in found.items() if "_backward_" in test and "double" not in test)
+        return
+    assert found == expected
+    assert all(found.values()) is (name != "other")
+    with pytest.raises(ValueError):
+        unary_functions.unary_math_function_unittest(wrong_gradient)

@@ -55,7 +55,7 @@ def test_device_of():
     assert native.device_of(nn.Linear(2, 3, device="meta")) == native.device_of(torch.zeros(1, device="meta"))
     assert native.device_of(nn.ReLU()) == native.device_of(torch.device("cpu")) == torch.device("cpu")
     assert native.device_of(np.ones(2)) == native.device_of(np.float32(1)) == torch.device("cpu")
-    for other in ([np.ones(2, "f")], (torch.zeros(1),), {}, None, 3):  # Chainer's function takes anything, too
+    for other in ([np.ones(2, "f")], (torch.zeros(1),), {}, None, 3, np.ones(2).data):  # Chainer takes anything
         assert cuda.get_device_from_array(other) is cuda.DummyDevice
         assert native.device_of(other) == torch.device("cpu")
     with pytest.raises(AttributeError):  # an object of the program's own has no device that could be guessed

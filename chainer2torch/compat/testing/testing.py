@@ -77,13 +77,20 @@ def parameterize(*params: dict[str, Any]) -> Callable[[Any], ParameterizedTests]
                 delattr(module, cls.__name__)
             for i, param in enumerate(params):
                 values = {k: staticmethod(v) if isinstance(v, types.FunctionType) else v for k, v in param.items()}
-                name = f"{cls.__name__}_param_{i}"
+                name = _class_name(cls, i, param)
                 case = type(name, (cls,), {**values, "__module__": cls.__module__, "__doc__": f"{param}"})
                 setattr(module, name, case)
                 made.append(case)
         return ParameterizedTests(made)
 
     return decorate
+
+
+def _class_name(cls: type, i: int, param: dict[str, Any]) -> str:
+    """The name of a case, which holds the values as Chainer's does: ``-k dtype=float32`` finds the same tests."""
+    texts = {k: getattr(v, "__name__", None) or repr(v) for k, v in sorted(param.items())}
+    words = [f"{k}={t if len(t) <= 100 else t[:48] + '...' + t[-49:]}" for k, t in texts.items()]
+    return f"{cls.__name__}_param_{i}_{{{', '.join(words)}}}"
 
 
 def parameterize_pytest(names: str, values: Sequence[Any]) -> Callable[[Any], ParameterizedTests]:

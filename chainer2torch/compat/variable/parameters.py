@@ -78,7 +78,8 @@ def parameter(initializer: Any = None, shape: Any = None, name: str | None = Non
     """
     is_array = isinstance(initializer, (torch.Tensor, np.ndarray))
     if is_array and shape is None:
-        return torch.nn.Parameter(_tensor(initializer).detach())
+        values = _tensor(initializer).detach()
+        return torch.nn.Parameter(values, requires_grad=values.is_floating_point())
     fill = Constant(initializer) if is_array else as_initializer(initializer, NaN())
     created: Any = UninitializedParameter() if shape is None else torch.nn.Parameter(generate_array(fill, shape))
     created.initializer = fill  # for its first shape, and for a copy that is filled anew

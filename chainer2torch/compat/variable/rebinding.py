@@ -42,6 +42,15 @@ def itruediv(target: Any, value: Any, may_be_array: bool = False) -> Any:
     return _updated(operator.truediv, operator.itruediv, target, value, may_be_array)
 
 
+def floor_division(a: Any, b: Any) -> Any:
+    """``a // b``; where a tensor of them is floating, as a Variable is, the floor of the quotient.
+
+    Source: chainer.Variable.__floordiv__.
+    """
+    floating = any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in (a, b))
+    return torch.floor(a / b) if floating else a // b
+
+
 def _updated(
     new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any, may_be_array: bool
 ) -> Any:
@@ -59,4 +68,4 @@ def _in_a_graph(*values: Any) -> bool:
     return any(isinstance(value, torch.Tensor) and value.requires_grad for value in values)
 
 
-__all__ = ["iadd", "imul", "isub", "itruediv"]
+__all__ = ["floor_division", "iadd", "imul", "isub", "itruediv"]

@@ -24,6 +24,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
 from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown, is_read_again
 from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
+from chainer2torch.plan.parts.floor_divisions import floor_division
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
     arguments_as_tensors,
@@ -321,15 +322,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 return
         elif _is_array(other) and holds_numbers(kind):
             wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
-    if isinstance(node.op, ast.FloorDiv) and any(
-        isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for k in (left, right)
-    ):
-        decisions.replace(
-            node, "torch.floor(a / b)", {"a": context.operand(node.left), "b": context.operand(node.right)}
-        )
-        decisions.mark(
-            node, context.rules.rows.get("chainer.Variable.__floordiv__"), "chainer.Variable.__floordiv__", "exact"
-        )
+    if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
         return
     if isinstance(node.op, ast.MatMult):
         _same_dtype(context, decisions, node.left, left, node.right, right)
