@@ -6,7 +6,8 @@ those of the modules below ``compat`` and ``native``.
 
     python -m tests.support.helper_calls RECORD.json [TEST FILE OR FOLDER...]
 
-Processes that are forked by ``multiprocessing`` count as the test's own; those that start Python anew do not.
+What a record that is there already says of other tests stays. Processes that are forked by ``multiprocessing`` count
+as the test's own; those that start Python anew do not.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import pytest
 from tests.support import rank_processes
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = [ROOT / "tests/compat", ROOT / "tests/native"]
+FOLDERS = [ROOT / "tests" / folder for folder in ("compat", "native", "plan/native", "programs")]
 _TOOL = str(ROOT / "chainer2torch") + "/"
 _OWN = (f"{_TOOL}compat/", f"{_TOOL}native/")
 _LONG = "faithful_"  # what stands before a long helper's name where a short one has the name, too
@@ -133,7 +134,7 @@ def write(path: Path, found: Mapping[str, Called]) -> None:
 
 def record(tests: Sequence[Path]) -> dict[str, Called]:
     """Runs the tests of some files or folders once."""
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    options = ["-q", "-p", "no:xdist", "-m", "not slow"]
     fork = multiprocessing.get_context("fork")  # a server that was started before would not be traced
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(rank_processes, "_CONTEXT", fork):
         calls = Calls(Path(folder))
@@ -147,7 +148,7 @@ def main() -> int:
     parser.add_argument("tests", nargs="*", type=Path, default=FOLDERS)
     args = parser.parse_args()
     found = record(args.tests)
-    write(args.record, found)
+    write(args.record, {**(read(args.record) if args.record.exists() else {}), **found})
     print(f"{len(found)} tests call {len({name for one in found.values() for name in one.names})} functions of helpers")
     return 0
 

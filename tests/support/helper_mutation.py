@@ -2,12 +2,13 @@
 
     python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [--calls RECORD] [TESTS...]
 
-The tests (default: tests/compat and tests/native) are collected once. Each mutant gets a process of its own, forked
-from there, in which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests
-run that say its name, or the name of a helper that uses it, until one fails. With a record of what each test calls
-(``tests.support.helper_calls``) those come first that call the function. What these tests leave is run by the
-examples of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
-(docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
+The tests (default: those of tests/compat, tests/native, tests/plan/native and tests/programs) are collected once. Each
+mutant gets a process of its own, forked from there, in which the helper is wrong, also in the text that migrated
+programs get as chainer_compat. Those tests run that say its name, or the name of a helper that uses it, until one
+fails. With a record of what each test calls (``tests.support.helper_calls``) they are those that run what is changed.
+What these tests leave is run by the examples of the rows that emit the helper. What is changed, and the verdicts, are
+those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test and no
+example calls.
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ from tests.support import helper_calls, rank_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 SURVIVORS = ROOT / "tests/verify/survivors.toml"
-FOLDERS = [ROOT / "tests/compat", ROOT / "tests/native"]
 SECONDS, LONGEST = 20, 10  # of processor time, for all tests of one mutant, and for one test
 MOST = 80  # tests for one mutant
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -131,6 +131,8 @@ def calling(
     for item, texts in said:
         called = record.get(item.nodeid, helper_calls.Called())
         runs = _runs(mutant, called)
+        if called.seconds > LONGEST:
+            continue  # it would be stopped, wrong or not
         if runs or f":{mutant.name}" in called.names:
             ranks.append((not runs, mutant.helper not in texts, called.seconds, item))
     return [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
@@ -254,7 +256,7 @@ def run(mutants: Sequence[HelperMutant], tests: Sequence[Path], record: _Record 
     hypothesis.settings.register_profile("mutants", phases=phases, deadline=None, database=None)
     hypothesis.settings.load_profile("mutants")
     out: list[Verdict] = []
-    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    options = ["-q", "-s", "-p", "no:xdist", "-m", "not slow"]
     status = pytest.main([*options, *map(str, tests)], plugins=[Run(mutants, out, record or {})])
     if len(out) < len(mutants):
         raise SystemExit(f"the tests could not be collected: pytest ended with {status}")
@@ -285,7 +287,7 @@ def main() -> int:
     parser.add_argument(
         "--calls", type=Path, metavar="RECORD", help="what each test calls, by tests.support.helper_calls"
     )
-    parser.add_argument("tests", nargs="*", type=Path, default=FOLDERS)
+    parser.add_argument("tests", nargs="*", type=Path, default=helper_calls.FOLDERS)
     args = parser.parse_args()
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
