@@ -77,7 +77,7 @@ CALLS = {
     + [([a(3, 2), a(2, 2)], None, -1.5), ([a(3, 2), a(2, 3)],), ([a(3), a(0)],), ([a(2)], 3, 7)],
     "permutate": [(a(3, 3), index) for index in (np.array([2, 0, 1]), np.array([2, 0, 1], "f"), i(3, 1))]
     + [(a(2, 3), np.array([2, 0, 1], kind), 1, inv) for kind in ("b", "h", "i", "l") for inv in (False, True)]
-    + [(a(2, 3), np.array([1, 0]), 0, inv) for inv in (False, True)]
+    + [(a(2, 3), np.array([1, 0]), 0, inv) for inv in (False, True)],
     "repeat": [(a(2, 3), n, axis) for n in (1, 2, (2,), (1, 2), [1, 2], (1, 2, 0), -1, 1.5) for axis in (0, 1, -1)]
     + [(a(2, 3), 2), (a(2, 3), (1, 2, 3, 4, 5, 6)), (a(2, 3), 2, 2)],
     "select_item": [(a(4, 3), t) for t in (i(4), i(4, 1), i(3), i(4, n=9))] + [(a(4), i(4)), (a(4, 3, 1), i(4))],
