@@ -15,6 +15,7 @@ import torch
 
 import chainer2torch.compat.links as helpers
 from chainer2torch.compat.serializers.serializers import load_npz
+from chainer2torch.native import small_links
 from tests.compat.test_borders_of_functions import a, i, parts, plain, tensor, variable
 from tests.support.links import npz_of
 
@@ -144,10 +145,21 @@ def ready(value, wrap):
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]}-{number}")
-@pytest.mark.filterwarnings("ignore")
 def test_links_at_the_borders(number):
+    check(number, next(getattr(room, CASES[number][0]) for room in ROOMS if hasattr(room, CASES[number][0])))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [number for number, (name, *_) in enumerate(CASES) if hasattr(small_links, name)],
+    ids=lambda number: f"{CASES[number][0]}-{number}",
+)
+def test_short_links_at_the_borders(number):
+    check(number, getattr(small_links, CASES[number][0]))
+
+
+def check(number, ours_class):
     name, args, ways, calls = CASES[number]
-    ours_class = next(getattr(room, name) for room in ROOMS if hasattr(room, name))
     wrong = []
     for keywords in ways:
         for (
