@@ -287,9 +287,14 @@ CALLS = {
         for SEVERAL_T in ([a(2, 4), a(2, 4, seed=1), a(2, 4, seed=2)],)
         for blank in (0, 3, 4, -1, 1.0)
     ]
+    + [([a(2, 4)] * 4, np.array([[0, 2], [1, 0]], "i"), blank) for blank in (3, 0, 2)]
     + [
         ([a(2, 3)] * 4, labels, 0)
-        for labels in (np.array([[1, 2], [2, 2]], "i"), np.array([[1, 3], [1, 1]], "i"), np.array([[1], [2]], "i"))
+        for labels in (
+            np.array([[1, 2], [2, 2]], "i"),
+            np.array([[1, 3], [1, 1]], "i"),
+            np.array([[1], [2]], "i"),
+        )
     ],
     "crf1d": [(a(4, 4), SEVERAL, [i(3), i(2), i(2)]), (a(3, 3), SEVERAL, [i(3), i(2), i(2)])]
     + [(a(4, 4), SEVERAL, [i(3), i(2), i(2)], way) for way in ("mean", "no", "sum")],
