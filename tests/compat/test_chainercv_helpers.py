@@ -33,6 +33,7 @@ from chainer2torch.compat.dataset import dataset_cache
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.worker import chainer_patches
+from tests.compat.test_signatures import compared
 from tests.sdists.test_sdists import INDEX, download, python_files
 
 ROOMS = (
@@ -305,6 +306,15 @@ def test_helper(name, chainercv):
                 original, copied() if not hasattr(args[0], "__next__") else (FOUND, LABELS, SCORES, TRUE, TRUE_LABELS)
             )
             same(theirs, outcome(ours, copied()), f"{name} case {i}:")
+
+
+def test_defaults_are_those_of_chainercv(chainercv):
+    count = 0
+    for name in CASES:
+        for _, key, ours, theirs in compared(helper(name), operator.attrgetter(name)(chainercv)):
+            assert ours == theirs, (name, key)
+            count += 1
+    assert count > 40
 
 
 def test_images_in_files(chainercv, tmp_path):

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import chainer
@@ -265,6 +266,25 @@ def test_methods(name: str, way: int, dtype: str, as_array: bool) -> None:
             )
         )
     assert sum(there) >= 1
+
+
+@pytest.mark.parametrize(("name", "way"), CASES)
+def test_other_ranks(monkeypatch: pytest.MonkeyPatch, name: str, way: int) -> None:
+    """Axes that are counted from the wrong end are the same ones in all of the above."""
+    monkeypatch.setitem(globals(), "SHAPE", (2,))
+    params, others = arrays(name, way, 4, "f4"), arrays(name, way, 5, "f4")
+    for method in ("log_prob", "prob", "cdf"):
+        for values in (drawn(name, params), drawn(name, params)[0]):
+            c, t, *both = pair(name, params)
+            check(partial(getattr(c, method), values), partial(getattr(t, method), values), *both, method, "f4")
+    c, t, *both = pair(name, params)
+    for attribute in ("mean", "variance", "entropy", "covariance", "batch_shape", "event_shape"):
+        check(partial(getattr, c, attribute), partial(getattr, t, attribute), *both, attribute, "f4")
+    for shape in ((), 3, (2, 1)):
+        assert t.sample(shape).shape == c.sample(shape).shape
+    if (name, way) in KL:
+        c2, t2, *_ = pair(name, others)
+        check(lambda: chainer.kl_divergence(c, c2), lambda: distribution_base.kl_divergence(t, t2), *both, "kl", "f4")
 
 
 KL = [case for case in CASES if case[0] not in ("Cauchy", "Chisquare")]

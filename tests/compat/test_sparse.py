@@ -144,3 +144,56 @@ def test_forget_draws_the_same_dropout_mask_again():
     y = recompute.forget(torch.nn.functional.dropout, x)
     (gx,) = torch.autograd.grad(y.sum(), x)
     torch.testing.assert_close(gx, y)
+
+
+def _made(module, *args, **kwargs):
+    try:
+        return module.CooMatrix(*args, **kwargs)
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3,), (0, 5), (3, -1), (3, 5, 1), (1, 1)])
+@pytest.mark.parametrize("axes", [(1, 1, 1), (2, 2, 2), (3, 3, 3), (1, 2, 1), (1, 1, 2), (2, 1, 1), (0, 0, 0)])
+@pytest.mark.parametrize("order", [None, "C", "other", "D"])
+def test_what_is_no_sparse_matrix(shape, axes, order):
+    arrays = [np.zeros((1,) * n, kind) for n, kind in zip(axes, ("f", "i", "i"), strict=True)]
+    theirs, ours = (_made(module, *arrays, shape, order=order) for module in (chainer.utils, sparse))
+    assert (theirs is None) == (ours is None)
+    if theirs is not None:
+        assert tuple(theirs.shape) == ours.shape and theirs.order == ours.order
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+@pytest.mark.parametrize("ldnz", [None, 0, 1, 9])
+def test_dense_matrices_of_any_rank(rank, ldnz):
+    x = np.arange(2**rank, dtype="f").reshape((2,) * rank)
+    theirs, ours = (_coo(module, x, ldnz) for module in (chainer.utils, sparse))
+    assert (theirs is None) == (ours is None)
+    if theirs is not None:
+        assert ours.data.shape == theirs.data.shape
+        np.testing.assert_array_equal(ours.to_dense(), theirs.to_dense())
+
+
+def _coo(module, x, ldnz):
+    try:
+        return module.to_coo(x, ldnz)
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("transa", [False, True])
+@pytest.mark.parametrize("dense", [(5, 2), (3, 2), (5,), (2, 5, 2), (4, 2), (1, 5, 2)])
+def test_operands_that_do_not_fit(dense, transa):
+    entries = (np.ones(2, "f"), np.array([0, 1], "i"), np.array([1, 2], "i"), (3, 5))
+    found = []
+    for module, matmul, wrap in (
+        (chainer.utils, F.sparse_matmul, np.asarray),
+        (sparse, sparse.sparse_matmul, torch.as_tensor),
+    ):
+        try:
+            y = matmul(module.CooMatrix(*entries), wrap(np.ones(dense, "f")), transa)
+            found.append(np.asarray(getattr(y, "array", y)).tolist())
+        except Exception:
+            found.append(None)
+    assert found[0] == found[1]

@@ -2,12 +2,13 @@
 
     python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [--calls RECORD] [TESTS...]
 
-The tests (default: tests/compat and tests/native) are collected once. Each mutant gets a process of its own, forked
-from there, in which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests
-run that say its name, or the name of a helper that uses it, until one fails. With a record of what each test calls
-(``tests.support.helper_calls``) those come first that call the function. What these tests leave is run by the
-examples of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
-(docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
+The tests (default: those of tests/compat, tests/native, tests/plan/native and tests/programs) are collected once. Each
+mutant gets a process of its own, forked from there, in which the helper is wrong, also in the text that migrated
+programs get as chainer_compat. Those tests run that say its name, or the name of a helper that uses it, until one
+fails. With a record of what each test calls (``tests.support.helper_calls``) they are those that run what is changed.
+What these tests leave is run by the examples of the rows that emit the helper. What is changed, and the verdicts, are
+those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test and no
+example calls.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ import builtins
 import contextlib
 import dataclasses
 import functools
+import mmap
+import multiprocessing
 import os
 import random
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -40,13 +43,13 @@ from chainer2torch.verify.rules.helper_mutants import HelperMutant
 from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, SURVIVED, Verdict
 from chainer2torch.verify.rules.mutation_report import MutationReport, reasons
-from tests.support import helper_calls
+from tests.support import helper_calls, rank_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 SURVIVORS = ROOT / "tests/verify/survivors.toml"
-FOLDERS = [ROOT / "tests/compat", ROOT / "tests/native"]
 SECONDS, LONGEST = 20, 10  # of processor time, for all tests of one mutant, and for one test
 MOST = 80  # tests for one mutant
+SIGNATURES = "test_defaults_are_"  # how tests are called that compare all signatures
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -93,19 +96,46 @@ def words(item: pytest.Item) -> frozenset[str]:
     return _words_of_file(item.path).get(top, frozenset()) | frozenset(_WORD.findall(item.nodeid))
 
 
-_Record = dict[str, tuple[float, frozenset[str]]]
+_Record = Mapping[str, helper_calls.Called]
+
+
+@functools.cache
+def _statements(path: Path) -> dict[int, tuple[int, int]]:
+    """For each line of a module, the first and the last line of the innermost statement, or head of one, there."""
+    found: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # outer ones first
+        if isinstance(node, (ast.stmt, ast.excepthandler)):
+            body = [inner.lineno for inner in getattr(node, "body", ()) if isinstance(inner, ast.stmt)]
+            last = max(node.lineno, min(body) - 1) if body else node.end_lineno or node.lineno
+            found.update(dict.fromkeys(range(node.lineno, last + 1), (node.lineno, last)))
+    return found
+
+
+def _runs(mutant: HelperMutant, called: helper_calls.Called) -> bool:
+    """Whether a test runs what a mutant changes: its statement, or, of a default, the function."""
+    place = f"{mutant.package}.{mutant.room}"
+    first, last = _statements(mutant.path).get(mutant.line, (mutant.line, mutant.line))
+    lines = called.lines.get(place, frozenset())
+    if mutant.default:
+        return f"{place}:{mutant.name}" in called.names
+    return any(first <= line <= last for line in lines)
 
 
 def calling(
     mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]], record: _Record
 ) -> list[pytest.Item]:
-    """The tests that call the function of a mutant, by a record: those first that say its name, and cheap ones."""
-    place, anywhere = f"{mutant.package}.{mutant.room}:{mutant.name}", f":{mutant.name}"
+    """The tests that run what a mutant changes, by a record: those first that say the helper's name, and cheap ones.
+
+    What runs it in the module of helpers of a migrated program comes last: there only the function is known.
+    """
     ranks = []
     for item, texts in said:
-        seconds, names = record.get(item.nodeid, (0.0, frozenset()))
-        if place in names or anywhere in names:
-            ranks.append((place not in names, mutant.helper not in texts, seconds, item))
+        called = record.get(item.nodeid, helper_calls.Called())
+        runs = _runs(mutant, called)
+        if called.seconds > LONGEST:
+            continue  # it would be stopped, wrong or not
+        if runs or f":{mutant.name}" in called.names:
+            ranks.append((not runs, mutant.helper not in texts, called.seconds, item))
     return [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
 
 
@@ -190,27 +220,31 @@ class Run:
     def _work(
         self, session: pytest.Session, said: Sequence[tuple[pytest.Item, frozenset[str]]], mutant: HelperMutant
     ) -> tuple[str, str]:
-        first = calling(mutant, said, self.record)
-        items = first + [item for item in chosen(mutant, said) if item not in first]
+        items = calling(mutant, said, self.record) or chosen(mutant, said)
+        if mutant.default:  # these read signatures, and call nothing
+            items = [item for item, _ in said if item.name.startswith(SIGNATURES)] + items
         if not items:
             return NOT_RUN, "no test names it"
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)
         started, tried = time.process_time(), 0
+        ran = mmap.mmap(-1, 1)  # processes that the tests fork share it
+        setattr(builtins, helper_mutants.RAN, ran)
+        fork = mock.patch.object(rank_processes, "_CONTEXT", multiprocessing.get_context("fork"))  # from the wrong one
         try:
-            with _wrong_everywhere(mutant):
+            with _wrong_everywhere(mutant), fork:
                 for item in items:
                     before, tried = session.testsfailed, tried + 1
                     with limited(LONGEST):
                         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-                    if session.testsfailed > before and getattr(builtins, helper_mutants.RAN, False):
+                    if session.testsfailed > before and (ran[0] or item.name.startswith(SIGNATURES)):
                         return KILLED, item.nodeid
                     if time.process_time() - started > SECONDS:
                         break
         except LookupError:
             return NOT_RUN, "not reachable by its name"
-        if not getattr(builtins, helper_mutants.RAN, False):
+        if not ran[0]:
             return NOT_RUN, f"none of {tried} tests calls it"
         return SURVIVED, f"{tried} of {len(items)} tests"
 
@@ -225,7 +259,7 @@ def run(mutants: Sequence[HelperMutant], tests: Sequence[Path], record: _Record 
     hypothesis.settings.register_profile("mutants", phases=phases, deadline=None, database=None)
     hypothesis.settings.load_profile("mutants")
     out: list[Verdict] = []
-    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    options = ["-q", "-s", "-p", "no:xdist", "-m", "not slow"]
     status = pytest.main([*options, *map(str, tests)], plugins=[Run(mutants, out, record or {})])
     if len(out) < len(mutants):
         raise SystemExit(f"the tests could not be collected: pytest ended with {status}")
@@ -256,7 +290,7 @@ def main() -> int:
     parser.add_argument(
         "--calls", type=Path, metavar="RECORD", help="what each test calls, by tests.support.helper_calls"
     )
-    parser.add_argument("tests", nargs="*", type=Path, default=FOLDERS)
+    parser.add_argument("tests", nargs="*", type=Path, default=helper_calls.FOLDERS)
     args = parser.parse_args()
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))

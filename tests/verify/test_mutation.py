@@ -1,8 +1,11 @@
 """The mutation run of ``verify rules --mutants``: what it changes, and that the examples of a few rows notice."""
 
 import ast
+import builtins
 import dataclasses
 import importlib
+import mmap
+import multiprocessing
 import subprocess
 import sys
 import time
@@ -113,6 +116,33 @@ def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterward
     with helper_mutants.applied(mutant):
         assert mutant.what == "GtE flipped" and gradient() == [0, 0]
     assert gradient() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("x.flatten()", set()),
+        ("x.flatten(1)", {"flatten -> ravel", "1 -> 2"}),
+        ("zip(x, x, strict=True)", set()),
+        ("warnings.warn(x, stacklevel=2)", set()),
+        ("f(x, other=2)", {"2 -> 3"}),
+    ],
+)
+def test_what_changes_no_value_is_no_mutant(text, expected):
+    (function,) = ast.parse(f"def helper(x):\n    return {text}").body
+    assert {what for _, what, _ in helper_mutants._changes(function)} == expected
+
+
+def test_a_process_that_a_test_forks_says_that_the_mutant_ran(monkeypatch):
+    (mutant,) = (m for m in helper_mutants.mutants(MATH) if m.name == "maximum")
+    ran = mmap.mmap(-1, 1)
+    monkeypatch.setattr(builtins, helper_mutants.RAN, ran, raising=False)
+    maximum = importlib.import_module("chainer2torch.compat.functions.math_functions").maximum
+    with helper_mutants.applied(mutant, told=True):
+        process = multiprocessing.get_context("fork").Process(target=maximum, args=(torch.ones(1), torch.ones(1)))
+        process.start()
+        process.join()
+    assert ran[0] == 1
 
 
 def test_a_helper_is_used_by_what_calls_it():

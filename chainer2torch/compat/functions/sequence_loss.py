@@ -76,8 +76,7 @@ def _ctc_by_steps(
     path = torch.full((batch, width), blank, device=t.device)  # blanks before, between and after the labels
     path[:, 1::2] = t
     position = torch.arange(width, device=t.device)
-    outside = position > 2 * label_length[:, None]
-    may_skip = torch.zeros_like(outside)
+    may_skip = torch.zeros_like(path, dtype=torch.bool)
     may_skip[:, 2:] = path[:, 2:] != path[:, :-2]
     alpha = torch.full((batch, width), impossible, dtype=log_y.dtype, device=log_y.device)
     alpha[:, 0] = 0
@@ -85,8 +84,9 @@ def _ctc_by_steps(
         shifted = F.pad(alpha, (2, 0), value=impossible)
         skipped = torch.where(may_skip, shifted[:, :-2], impossible)
         arrived = torch.logsumexp(torch.stack([alpha, shifted[:, 1:-1], skipped]), dim=0)
-        following = arrived.masked_fill(outside, impossible) + log_p.gather(1, path)
+        following = arrived + log_p.gather(1, path)
         alpha = torch.where(step < input_length[:, None], following, alpha)
+    # what lies beyond the last label is computed, too, and nothing leads back from there
     last = (position == 2 * label_length[:, None]) | (position == 2 * label_length[:, None] - 1)
     return -torch.logsumexp(torch.where(last, alpha, impossible), dim=1)
 

@@ -55,6 +55,7 @@ class StateReader:
         Raises:
             KeyError: the key is missing and the reader is strict.
             ValueError: the stored array has another shape.
+            TypeError: a number would lose digits, as a fraction in the place of an integer does.
         """
         full = self.path + key.lstrip("/")
         if full not in self.entries:
@@ -79,6 +80,9 @@ class StateReader:
             return value
         if value is None:
             return stored if stored.ndim else stored[()].item() if stored.dtype.kind in "biuf" else stored[()]
+        integers = type(value) is int and stored.dtype.kind in "iu"  # of any length
+        if stored.dtype.kind in "iufc" and not integers and not np.can_cast(stored.dtype, type(value)):
+            raise TypeError(f"{full} has dtype {stored.dtype}, which is not safely read as {type(value).__name__}")
         return type(value)(stored.item())
 
 

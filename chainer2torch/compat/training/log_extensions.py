@@ -183,9 +183,13 @@ class MicroAverage(ppe_extensions.MicroAverage):
         super().__init__(numerator_key, denominator_key, result_key, get_trigger(trigger))
 
     def serialize(self, serializer: Any) -> None:
-        """Stores or restores the sums."""
-        self._numerator = float(serializer("_numerator", self._numerator))
-        self._denominator = float(serializer("_denominator", self._denominator))
+        """Stores or restores the sums. Chainer's own reader refuses fractions here."""
+        if isinstance(serializer, StateReader):
+            self._numerator = serializer("_numerator", float(self._numerator))
+            self._denominator = serializer("_denominator", float(self._denominator))
+        else:
+            serializer("_numerator", self._numerator)
+            serializer("_denominator", self._denominator)
 
 
 def _default_statistics() -> dict[str, Callable[[torch.Tensor], torch.Tensor]]:

@@ -18,8 +18,11 @@ from chainer2torch.verify.rules.row_mutants import NEIGHBOURS, _expression_chang
 
 _TOOL = Path(__file__).resolve().parents[2]
 COMPAT, NATIVE = _TOOL / "compat", _TOOL / "native"
-RAN = "a_mutant_ran"  # the builtin that says so
+RAN = "a_mutant_ran"  # the builtin whose first byte says so: memory that a process may share with those that it forks
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_ONE_AXIS = ("flatten", "ravel")
+# keywords that change no value: of zip (a check, as an assertion is one), of warnings (the line that is named)
+_NO_VALUES = ("strict", "stacklevel")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +37,7 @@ class HelperMutant:
     line: int
     what: str
     package: str = COMPAT.name
+    default: bool = False  # whether it is in a default of a parameter
 
     @property
     def helper(self) -> str:
@@ -51,7 +55,7 @@ def mutants(path: Path) -> Iterator[HelperMutant]:
     package, _, room = path.relative_to(_TOOL).with_suffix("").as_posix().replace("/", ".").partition(".")
     for name, function in functions(_tree(path).body):
         for number, (line, what, _) in enumerate(_changes(function)):
-            yield HelperMutant(room, name, number, line, what, package)
+            yield HelperMutant(room, name, number, line, what, package, line < function.body[0].lineno)
 
 
 def functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, _Function]]:
@@ -93,6 +97,8 @@ def _is_condition(node: ast.AST) -> bool:
 
 def _neighbour(node: ast.Call) -> Iterator[tuple[str, Callable[[], None]]]:
     if isinstance(node.func, ast.Attribute) and node.func.attr in NEIGHBOURS:
+        if node.func.attr in _ONE_AXIS and not (node.args or node.keywords):
+            return  # x.flatten() and x.ravel() hold the same numbers
         other = NEIGHBOURS[node.func.attr]
         yield f"{node.func.attr} -> {other}", functools.partial(setattr, node.func, "attr", other)
 
@@ -103,8 +109,8 @@ def _code(function: _Function) -> Iterator[ast.AST]:
     pending += function.body
     while pending:
         node = pending.pop(0)
-        if isinstance(node, ast.keyword) and node.arg == "strict":
-            continue  # of zip: a check, as an assertion is one
+        if isinstance(node, ast.keyword) and node.arg in _NO_VALUES:
+            continue
         if isinstance(node, (ast.Raise, ast.Assert, ast.JoinedStr)) or (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         ):
@@ -134,8 +140,8 @@ def wrong_text(mutant: HelperMutant) -> str:
 def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
     """Runs a block with the mutant in place: the function stays the same object, so whoever holds it runs the change.
 
-    With ``told``, calling it sets a builtin named ``RAN``. Raises LookupError where the function is not reachable by
-    its name (a property, something decorated).
+    With ``told``, calling it sets the first byte of the builtin named ``RAN``, where there is one. Raises LookupError
+    where the function is not reachable by its name (something decorated).
     """
     module = importlib.import_module(f"chainer2torch.{mutant.package}.{mutant.room}")
     tree = copy.deepcopy(_tree(mutant.path))
@@ -163,7 +169,7 @@ def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
 
 
 def _tells() -> ast.stmt:
-    return ast.parse(f"__import__('builtins').{RAN} = True").body[0]
+    return ast.parse(f"getattr(__import__('builtins'), {RAN!r}, [0])[0] = 1").body[0]
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
