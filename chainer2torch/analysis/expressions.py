@@ -85,7 +85,9 @@ class Expressions(Interpreter):
         return Tup(tuple(parts))
 
     def _expr_List(self, node: ast.List) -> Kind:
-        return Lst(join_all([self.expr(e) for e in node.elts]) if node.elts else BOTTOM)
+        kinds = [(element, self.expr(element)) for element in node.elts]
+        items = [self.iterated(kind) if isinstance(element, ast.Starred) else kind for element, kind in kinds]
+        return Lst(join_all(items) if items else BOTTOM)
 
     _expr_Set = _expr_List
 

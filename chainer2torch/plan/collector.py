@@ -115,7 +115,11 @@ class Decisions:
             state = "close" if state == "exact" else state
             site = dataclasses.replace(site, state=state, difference=difference)
         once = row.next if row is not None and row.once else ""
-        if state == "manual" and message == (row.note if row is not None and row.state == "manual" else NO_RULE):
+        if (
+            not once
+            and state == "manual"
+            and message == (row.note if row is not None and row.state == "manual" else NO_RULE)
+        ):
             # nothing of this place: one answer serves the whole file
             once = f"{code} {symbol}" if message == NO_RULE or self.context.choices.style != "native" else ""
         self._into.append(

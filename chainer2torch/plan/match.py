@@ -202,6 +202,8 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "called_plainly": lambda q: q.input_kind is None or q.input_kind != UNKNOWN,
     "walks_freely": lambda q: q.walks_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
+    "names_paired": lambda q: q.names_paired(),
+    "names_keyed": lambda q: q.names_keyed(),
     "names_asked": lambda q: q.names_asked(),
     "resized": lambda q: q.resized(),
     "plain_rates": lambda q: q.plain_rates(),

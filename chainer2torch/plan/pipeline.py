@@ -125,7 +125,8 @@ PASSES: tuple[Pass, ...] = (
     _pass("fold", fold.run),
     # array modules that become devices: the other passes leave those alone
     _pass("array_devices", array_devices.run, when=_native),
-    _pass("array_modules", array_modules.run),
+    # one function may give its array modules away and another of the file not
+    _pass("array_modules", array_modules.run, yields_to=[(Part.EDIT, "array_devices")]),
     _pass("unrecorded_functions", unrecorded_functions.run, when=_native),
     _pass("made_arrays", made_arrays.run, when=_native),
     _pass("class_tests", class_tests.run),

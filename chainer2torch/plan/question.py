@@ -76,6 +76,8 @@ class Question:
     is_made: Callable[[ast.expr], bool] = lambda _: False  # whether a call makes an array that torch can make itself
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
+    names_paired: Callable[[], bool] = bool  # of a walk: whether its names are compared with those of another walk
+    names_keyed: Callable[[], bool] = bool  # of a walk: whether its names only look up parameters of another one
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
     resized: Callable[[], bool] = bool  # of a deconvolution: whether the project sets some layer's ``outsize`` later
     plain_rates: Callable[[], bool] = bool  # whether no optimizer of the project is an Adam, as far as it names any

@@ -113,15 +113,18 @@ def _part_with(comment: Comment, parts: Sequence[str], edit: ReplaceStatement) -
 
 
 def _mark(lines: list[Any], texts: Sequence[str]) -> list[Any]:
-    """Lines with markers right above the first statement, each once; they replace what an earlier version said."""
+    """Lines with markers right above the first statement, each once; they replace what an earlier version said.
+
+    A marker of the same name with another code asks something else: it stays.
+    """
     at = next((i for i, line in enumerate(lines) if not isinstance(line, cst.EmptyLine)), None)
     if at is None:
         return lines
-    symbols = {text.split(": ")[1] for text in texts}
+    asked = {": ".join([*text.split(": ")[:2], ""]) for text in texts}
     above = [
         line
         for line in lines[at].leading_lines
-        if _text(line) in texts or not any(is_marker_of(line, symbol) for symbol in symbols)
+        if _text(line) in texts or not any(_text(line).startswith(question) for question in asked)
     ]
     present = {_text(line) for line in above}
     new = [cst.EmptyLine(comment=cst.Comment(text)) for text in dict.fromkeys(texts) if text not in present]

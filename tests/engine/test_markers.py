@@ -187,3 +187,27 @@ def test_the_native_style_asks_once_for_each_cause() -> None:
     assert sum("no rule for this name" in marker for marker in found["native"]) == 2
     causes = [re.sub(r"chainer[\w.]+", "", marker) for marker in found["native"] if "no rule for" not in marker]
     assert len(set(causes)) == len(causes)
+
+
+BINDINGS = """
+from chainer import cuda
+import cupy
+
+
+def solve(a, first, last):
+    cuda.cupy.cuda.cusolver.sgetrf(a)
+    cuda.cusolver.sgetrs(a)
+    cupy.cuda.cublas.cublasSgemm(a)
+    cupy.cuda.Stream.null.synchronize()
+    return cuda.get_elapsed_time(first, last)
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_bindings_of_one_kind_are_one_question(style: str) -> None:
+    result = migrate_sources({"a.py": BINDINGS}, options=Options(style=style))["a.py"]
+    markers = re.findall("# TODO.*", result.code)
+    assert len(markers) == 1 and "C2T330" in markers[0] and "torch.linalg" in markers[0], result.code
+    assert len([s for s in result.sites if s.state == "manual" and s.code == "C2T330"]) == 3
+    assert "torch.cuda.default_stream().synchronize()" in result.code
+    assert "first.elapsed_time(last)" in result.code

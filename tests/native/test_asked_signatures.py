@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
 from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
@@ -65,3 +67,21 @@ def test_what_may_be_a_link_is_marked(use):
 def test_a_function_is_asked_as_it_was():
     result = migrated("import inspect\ndef own(a, b):\n    return a\nnames = inspect.signature(own)\n")
     assert not [site for site in result.sites if site.symbol.startswith("inspect.")]
+
+
+def test_two_questions_about_one_name_stay_two() -> None:
+    """Python dropped ``getargspec``, and a link is asked for its ``forward``: a second run changes neither marker."""
+    text = """
+import inspect
+
+def run(blocks, x):
+    for block in blocks:
+        if "scale" in inspect.getargspec(block)[0]:
+            x = block(x, scale=F.relu(x))
+    return x
+"""
+    code = migrated(text).code
+    markers = [line for line in code.splitlines() if "# TODO" in line]
+    assert len(markers) == 2 and all(": inspect.getargspec: " in line for line in markers), code
+    again = migrate_source(code, options=Options(style="native"))
+    assert again.code == code

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.plan.options import Options
 from tests.support.native_snippets import run
 
 PROGRAM = """
@@ -44,3 +46,28 @@ def run(xs):
 def test_arrays_of_a_module_that_is_handed_in_reach_numpys_assertions():
     theirs, ours, _ = run(TESTED)
     assert ours == theirs == [3]
+
+
+def test_two_functions_that_call_their_modules_alike() -> None:
+    """One has CuPy and the other an array of the host: both get what they need, though both say `xp`."""
+    text = """
+import numpy as np
+import chainer
+import chainer.functions as F
+from chainer import cuda
+
+
+def main(model, data):
+    xp = chainer.cuda.cupy
+    model.to_gpu()
+    xp = model.xp
+    return xp.hstack([xp.asarray(row) for row in data])
+
+
+def norms(y):
+    y = cuda.to_cpu(F.relu(chainer.Variable(y)).data)
+    xp = cuda.get_array_module(y)
+    return xp.sum(y ** 2.0, axis=1)
+"""
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "# TODO" not in code and "    xp = np\n    return xp.sum(y ** 2.0, axis=1)" in code, code

@@ -125,7 +125,10 @@ OTHER_SIGNATURES = {
 }
 # Names that Chainer 7.8.1 has not, or not under this name.
 NOT_IN_CHAINER = {
+    "chainer.backends.cuda.Stream.null.synchronize": "CuPy's",
+    "chainer.backends.cuda.Stream.null.wait_event": "CuPy's",
     "chainer.backends.cuda.cudnn.getVersion": "CuPy's",
+    "chainer.backends.cuda.get_elapsed_time": "CuPy's",
     "chainer.backends.cuda.runtime.deviceSynchronize": "CuPy's",
     "chainer.backends.cuda.runtime.getDevice": "CuPy's",
     "chainer.backends.cuda.runtime.getDeviceCount": "CuPy's",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -17,6 +17,7 @@ from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.paths import is_path
 
 _FUNCTION = "eval_func"
+_OWN = "OWN({})"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
 
 
@@ -90,8 +91,12 @@ def emit(
     for name, value in bound.extra_keywords:
         operands[name.upper()] = context.operand(value)
         parts.append(f"{name}={name.upper()}")
-    decisions.replace(call, _TORCH.format(", ".join(parts)), operands)
+    own = isinstance(context.kind(call.func), Class)  # a class of the program's own, which keeps its name
+    operands |= {"OWN": context.operand(call.func)} if own else {}
+    decisions.replace(call, (_OWN if own else _TORCH).format(", ".join(parts)), operands)
     decisions.remove(*(bound.given[name] for name in ("converter", "device") if name in bound.given))
+    if own:
+        return
     decisions.use(call.func)
     row = context.rules.rows[EVALUATOR]
     decisions.mark(call.func, row, row.name, "exact")

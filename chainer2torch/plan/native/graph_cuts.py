@@ -8,6 +8,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement
 from chainer2torch.plan.questions.cut_graphs import CUTS, Cut, cuts, made
+from chainer2torch.plan.questions.trained_models import trained_model
 
 _ROW = "chainer.Variable.unchain_backward"
 _BACKWARD = "chainer.Variable.backward"
@@ -49,6 +50,12 @@ def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut) -> No
 def _stop(context: Context, decisions: Decisions, call: ast.Call, names: tuple[str, ...]) -> None:
     assert isinstance(call.func, ast.Attribute)
     operands = {"loss": context.operand(call.func.value)}
+    model = trained_model(context, call, names)
+    if model is not None:
+        operands["model"] = context.operand(model)
+        decisions.replace(call, "loss.backward(inputs=list(model.parameters()))", operands)
+        decisions.mark(call.func, context.rules.rows[_BACKWARD], _BACKWARD, "exact")
+        return
     operands.update((f"cut{number}", Operand(code=name)) for number, name in enumerate(names))
     places = ", ".join(f"cut{number}" for number in range(len(names)))
     decisions.replace(call, f"native.backward_until(loss, {places})", operands)

@@ -10,6 +10,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.own_evaluators import goes_around
 from chainer2torch.plan.native.own_updaters import takes_lists
 
 _CONVERTERS = frozenset({"chainer.dataset.concat_examples", "chainer.dataset.convert.concat_examples"})
@@ -35,16 +36,22 @@ def need_of(objects: Objects, inst: Inst) -> Need | str | None:
 def _need(objects: Objects, use: Use) -> Need | None:
     if use.member:
         return None
+    call = next((a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)), None)
+    kinds = options(use.context.kind(call)) if call is not None else ()
+    if call is not None and any(isinstance(k, Inst) and goes_around(objects, k) for k in kinds):
+        return _by_converter(use.context, call, _TAKERS[1])
     if takes_lists(use):
         handed = are_handed(objects.analysis, use.context.module)
         return Need.EXAMPLES if handed else Need.DRAWN
-    call = next((a for a in use.context.source.ancestors(use.node) if isinstance(a, ast.Call)), None)
-    kinds = options(use.context.kind(call)) if call is not None else ()
     takers = [k for k in kinds if isinstance(k, Inst) and _takes(objects, k)]
     if call is None or not takers or not isinstance(takers[0].cls, str):
         return None
-    bound = bound_call(use.context, call, takers[0].cls)
-    return Need.BATCHES if bound is None or is_default(use.context, bound.given.get("converter")) else Need.EXAMPLES
+    return _by_converter(use.context, call, takers[0].cls)
+
+
+def _by_converter(context: Context, call: ast.Call, taker: str) -> Need:
+    bound = bound_call(context, call, taker)
+    return Need.BATCHES if bound is None or is_default(context, bound.given.get("converter")) else Need.EXAMPLES
 
 
 def _takes(objects: Objects, kind: Kind) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import holds_ints
-from chainer2torch.plan.native import extensions, own_extensions, own_updaters, shifts
+from chainer2torch.plan.native import extensions, own_evaluators, own_extensions, own_updaters, shifts
 from chainer2torch.plan.native.calls import bound_call, bound_extend
 from chainer2torch.plan.native.evaluators import evaluator_of
 from chainer2torch.plan.native.lending import wrapped_by
@@ -157,6 +158,10 @@ def _updater_made(objects: Objects, inst: Inst, call: ast.Call, context: Context
 
 
 def _evaluator_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
+    if isinstance(inst.cls, ClassInfo):
+        if not own_evaluators.goes_around(objects, inst):
+            return "an evaluator of another class"
+        own_evaluators.meet_others(objects, inst)
     try:
         evaluator_of(objects, call, context)
     except Unclear as unclear:
@@ -181,11 +186,14 @@ def _is_extended_with(context: Context, call: ast.Call) -> bool:
 def _evaluator_used(objects: Objects, use: Use) -> str | None:
     named = use.member in ("name", "default_name") and isinstance(use.parent, ast.Attribute)
     by_hand = isinstance(use.parent, ast.Call) and use.parent.func is use.node and not use.parent.args
+    if own_evaluators.used(objects, use):
+        return ""
     return "" if named or by_hand or wrapped_by(use, "chainermn.create_multi_node_evaluator") else None
 
 
 def _evaluator_takes(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> str:
-    return "" if taker.cls == EVALUATOR else "given to an evaluator of another class"
+    own = own_evaluators.goes_around(objects, taker)
+    return "" if own or taker.cls == EVALUATOR else "given to an evaluator of another class"
 
 
 def _to_a_trainer(objects: Objects, use: Use, call: ast.Call, taker: Inst) -> bool:

@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.shapes import is_shape
+from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
 _OF_HOST_ARRAYS = frozenset(
@@ -101,16 +102,17 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
         kinds = _items(context.analysis.kind(node))
         if all(isinstance(k, Tensor) and k.array for k in kinds):
             asked = isinstance(node, ast.Call) and len(node.args) == 3 and ast.unparse(node.func) == "getattr"
-            if asked or isinstance(node, ast.Attribute) and node.attr == "grad":
+            sure = context.choices.style == "native" and has_gradient(context, node)
+            if asked or isinstance(node, ast.Attribute) and node.attr == "grad" and not sure:
                 wrap(context, decisions, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(context, decisions, node)
         elif all(
             isinstance(k, Tensor) and k.array or isinstance(k, HostArray) or scalar_type(k) for k in kinds
         ) and any(isinstance(k, Tensor) for k in kinds):
-            wrap(
-                context, decisions, node, "compat.to_host(value)"
-            )  # a sum that starts from 0, or from an array of NumPy
+            # a sum that starts from 0, or from an array of NumPy
+            summed = context.choices.style == "native" and is_summed(context, node)
+            wrap(context, decisions, node, "value.cpu().numpy()" if summed else "compat.to_host(value)")
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
@@ -207,7 +209,8 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
     if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
-        return wrap(context, decisions, node, "compat.to_cpu(value)")
+        plain = holds_tensors(context, node) if context.choices.style == "native" else None
+        return wrap(context, decisions, node, plain or "compat.to_cpu(value)")
     return False
 
 

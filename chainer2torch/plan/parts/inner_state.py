@@ -46,8 +46,27 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
 
 def _put(context: Context, decisions: Decisions, node: ast.Attribute, symbol: str) -> None:
     template = f"compat.inner_names(link, '{node.attr}')" if node.attr in PRIVATE else "compat.inner_dict(link)"
-    decisions.replace(node, template, {"link": context.operand(node.value)})
+    asked = _asks_for_child(context, node)
+    if asked is None:
+        decisions.replace(node, template, {"link": context.operand(node.value)})
+    else:
+        operands = {"link": context.operand(node.value), "name": context.operand(asked.left)}
+        template = "hasattr(link, name)" if isinstance(asked.ops[0], ast.In) else "not hasattr(link, name)"
+        decisions.replace(asked, template, operands)
     decisions.mark(node, context.rules.python[symbol], symbol, "exact")
+
+
+def _asks_for_child(context: Context, node: ast.Attribute) -> ast.Compare | None:
+    """``child.name in link.__dict__``: whether a link has an attribute that is called as some link is.
+
+    Chainer registers no link under a name that its parent has already, a method or a number, so both answers are one
+    for the names of children; an attribute of the module's own under such a name is no link.
+    """
+    asked = context.source.parents.get(node)
+    if node.attr in PRIVATE or not isinstance(asked, ast.Compare) or len(asked.ops) > 1 or asked.left is node:
+        return None
+    named = isinstance(asked.left, ast.Attribute) and asked.left.attr == "name"
+    return asked if named and isinstance(asked.ops[0], (ast.In, ast.NotIn)) else None
 
 
 def _holds_persistents(context: Context, node: ast.expr) -> bool:

@@ -104,8 +104,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
                 return
-        if reached and (value is False or value is UNDECIDED and not inside.asked) and not called:
-            mode = None if value is False else bound.given["value"]
+        if reached and (isinstance(value, bool) or value is UNDECIDED and not inside.asked) and not called:
+            mode = value if isinstance(value, bool) else bound.given["value"]
             if _put_back(context, decisions, call, inside.expressions, mode):
                 decisions.use(node)
                 decisions.mark(node, row, row.name, "exact")
@@ -181,11 +181,11 @@ def _switch(context: Context, decisions: Decisions, block: ast.With, call: ast.C
 
 
 def _put_back(
-    context: Context, decisions: Decisions, call: ast.Call, modules: list[str], given: ast.expr | None
+    context: Context, decisions: Decisions, call: ast.Call, modules: list[str], given: ast.expr | bool
 ) -> bool:
     """``model.eval()`` above a block, and behind it the mode that the model had before, whatever ends the block.
 
-    ``given`` is the mode of the block where only the run tells it.
+    ``given`` is the mode of the block, an expression where only the run tells it.
     """
     block = context.source.statement(call)
     name = _free_name(context, block, ("was_training", "training_before"))
@@ -197,9 +197,10 @@ def _put_back(
         return False
     index = next(i for i, item in enumerate(block.items) if item.context_expr is call)
     branch = "item" if len(block.items) > 1 else "body"
-    before, behind = f"{name} = model.training\nmodel.eval()", f"model.train({name})"
+    switch = "model.train()" if given is True else "model.eval()"
+    before, behind = f"{name} = model.training\n{switch}", f"model.train({name})"
     operands = {"model": Operand(code=modules[0])}
-    if given is not None:  # PyTorch takes nothing but True and False
+    if not isinstance(given, bool):  # PyTorch takes nothing but True and False
         negated = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.Not)
         is_bool = negated or scalar_type(context.kind(given)) == "bool"
         before = f"{name} = model.training\nmodel.train({'mode' if is_bool else 'bool(mode)'})"

@@ -21,6 +21,7 @@ from chainer2torch.plan.native import (
     manager_edits,
     managers,
     own_bases,
+    own_evaluators,
     own_extensions,
     own_updaters,
     places,
@@ -80,6 +81,7 @@ def run(context: Context) -> Decisions:
     own_updaters.emit_base(objects, context, decisions, handed)
     if handed:
         handed_updaters.emit(context, decisions, _gone(objects, context))
+    own_evaluators.emit_base(objects, context, decisions)
     own_extensions.emit(objects, context, decisions)
     extension_names.emit(objects, context, decisions)
     own_bases.emit(context, decisions)

@@ -20,6 +20,7 @@ from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 from chainer2torch.plan.questions.flatten import flattened_axes
 from chainer2torch.plan.residue import imported_by_call
+from chainer2torch.rules.table import Row
 
 _BY_NAME = (
     "which of its names is wanted is known at run time only; write a dict of those that may be, "
@@ -128,7 +129,21 @@ def _without_row(context: Context, decisions: Decisions, node: ast.expr, name: s
         and parent.args[0] is node
         and context.kind(parent.func) == Ref("builtins.getattr")
     )
-    decisions.mark(node, None, name, "manual", _BY_NAME if asked else NO_RULE)
+    whole = _whole(context, name)
+    if whole is not None and not asked:
+        decisions.mark(node, whole, name, "manual", whole.note)
+    else:
+        decisions.mark(node, None, name, "manual", _BY_NAME if asked else NO_RULE)
+
+
+def _whole(context: Context, name: str) -> Row | None:
+    """The row of a module of which nothing is migrated, ``cuda.cublas``: what it says holds for each name in it."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        row = context.rules.rows.get(name)
+        if row is not None:
+            return row if row.state == "manual" and row.once and row.signature is None else None
+    return None
 
 
 def _object_call(context: Context, decisions: Decisions, node: ast.Call) -> None:

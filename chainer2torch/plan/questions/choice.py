@@ -33,6 +33,7 @@ from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.unrecorded import unrecorded
 from chainer2torch.plan.questions.plain_rates import rates_are_plain
+from chainer2torch.plan.questions.inner_names import names_keyed, names_paired
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
@@ -100,6 +101,8 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_made=lambda node: maker(context, node) is not None,
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
+        names_paired=lambda: names_paired(context, call),
+        names_keyed=lambda: names_keyed(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
         plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),

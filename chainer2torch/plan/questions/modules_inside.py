@@ -54,6 +54,16 @@ def _decorators(analysis: Facts) -> frozenset[str]:
     return frozenset(found)
 
 
+def methods_of_links(analysis: Facts) -> frozenset[str]:
+    """The methods that only links of the project have: what is asked for one is a module, or PyTorch raises."""
+    of_links: set[str] = {"forward"}
+    others: set[str] = set()
+    for info in analysis.functions.values():
+        is_link = info.cls is not None and not info.is_static and analysis.derives(info.cls, "chainer.Link")
+        (of_links if is_link else others).add(info.node.name if not isinstance(info.node, ast.Lambda) else "")
+    return frozenset(name for name in of_links - others if not name.startswith("__"))
+
+
 class ModulesInside:
     """The modules that run inside a ``with`` block: ``expressions``, and whether there are others without a name."""
 
@@ -74,6 +84,7 @@ class ModulesInside:
         self._aliases = aliases_in(statement)
         self._values = values_in(statement)
         self._sure = self._passed_over = False
+        self._native = context.choices.style == "native"
         self._look(body, self._outside, loops_in(statement))
         for text in [text for text in self._found if self._is_of_heirs(text)]:
             del self._found[text]
@@ -155,6 +166,12 @@ class ModulesInside:
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
             named = follow(callee.value, self._aliases)
             if callee.attr in OF_HOST_OBJECTS:
+                return
+            if self._native and callee.attr in self._context.analysis.once(methods_of_links):
+                text = translate(callee.value)
+                self._found.update(dict.fromkeys([text] if text else []))
+                self._sure = self._sure or bool(text)
+                self.unnamed = self.unnamed or text is None
                 return
             if root_name(named) not in self._handed_in(callee):
                 self._ask_computed(root_name(named) in self._values)

@@ -27,6 +27,11 @@ def body(source: str) -> str:
         ("x.to_gpu(), y.to_gpu()", "x, y = x.cuda(), y.cuda()"),
         ("if gpu:\n        z.to_gpu()", "if gpu:\n        z = z.cuda()"),
         ("x.to_cpu()  # back", "x = x.cpu()  # back"),
+        ("x.to_gpu(1)", "x = x.cuda(1)"),
+        ("x.to_gpu(device=0)", "x = x.cuda(0)"),
+        ("s = F.sum(x)\n    x.to_cpu()", "x = x.cpu()"),
+        ("s = F.sum(x * y)\n    s.backward()\n    s.to_cpu()", "s = s.cpu()"),
+        ("for i in range(2):\n        s = F.sum(x * y)\n    s.to_cpu()", "s = s.cpu()"),
     ],
 )
 def test_a_new_variable_is_assigned_anew(before: str, after: str) -> None:
@@ -42,6 +47,10 @@ def test_a_new_variable_is_assigned_anew(before: str, after: str) -> None:
         ("x = Variable(a)", "if gpu:\n        x = Variable(a)\n    else:\n        x = b.x"),
         ("return F.sum(x * y + z)", "F.sum(x * y + z).backward()\n    return x.grad"),
         ("x.to_gpu()", "x.to_gpu(), x.to_gpu()"),
+        ("    x.to_gpu()", "    b.kept.append(x)\n    x.to_gpu()"),
+        ("    x.to_gpu()", "    b.kept = x\n    x.to_gpu()"),
+        ("x.to_gpu()", "x.to_gpu(gpu)"),
+        ("x = Variable(a)", "for i in range(2):\n        if gpu:\n            x = Variable(a)"),
     ],
 )
 def test_what_another_name_may_stand_for_moves_itself(old: str, new: str) -> None:

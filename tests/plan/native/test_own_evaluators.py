@@ -171,3 +171,98 @@ def test_a_target_that_is_no_link_is_kept_as_it_is():
     theirs, ours, code = both(PLAIN, "")
     data = [np.full(2, i, "f") for i in range(4)]
     assert ours["run"](data) == theirs["run"](data) == [[0.0, 4.0, 8.0]] * 2, code
+
+
+AROUND = '''
+import json
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import training
+from chainer.training import extensions
+
+
+class Net(chainer.Chain):
+    flag = 1
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 4, initialW=0.5)
+            self.l2 = L.Linear(4, 2, initialW=np.arange(8, dtype='f').reshape(2, 4) / 8)
+
+    def __call__(self, x, t):
+        h = F.tanh(self.l1(x)) * self.flag
+        loss = F.softmax_cross_entropy(self.l2(h if chainer.config.train else h * 2), t)
+        chainer.report({'loss': loss}, self)
+        return loss
+
+
+class TestModeEvaluator(extensions.Evaluator):
+    """As Chainer's own example of ImageNet had it."""
+
+    default_name = 'val'
+
+    def evaluate(self):
+        model = self.get_target('main')
+        model.flag = 0.5
+        result = super(TestModeEvaluator, self).evaluate()
+        model.flag = 1
+        return result
+
+
+def data(n, seed):
+    rng = np.random.RandomState(seed)
+    return chainer.datasets.TupleDataset(rng.randn(n, 3).astype('f'), rng.randint(0, 2, n).astype('i'))
+
+
+def run(out):
+    model = Net()
+    optimizer = chainer.optimizers.SGD(0.1)
+    optimizer.setup(model)
+    train_iter = chainer.iterators.SerialIterator(data(12, 0), 4, shuffle=False)
+    test_iter = chainer.iterators.SerialIterator(data(8, 1), 4, repeat=False, shuffle=False)
+    updater = training.StandardUpdater(train_iter, optimizer, device=-1)
+    trainer = training.Trainer(updater, (2, 'epoch'), out=out)
+    trainer.extend(TestModeEvaluator(test_iter, model, device=-1))
+    trainer.extend(extensions.LogReport())
+    trainer.run()
+    with open(out + '/log') as log:
+        return [{k: v for k, v in entry.items() if 'time' not in k} for entry in json.load(log)]
+'''
+
+
+def test_what_goes_around_the_evaluation_stands_on_that_of_the_library(tmp_path):
+    theirs, ours, code = both(AROUND, head="")
+    assert "class TestModeEvaluator(extensions.Evaluator):" in code and "compat.Evaluator" not in code, code
+    assert "test_iter = DataLoader(data(8, 1), 4)" in code
+    expected, found = theirs["run"](str(tmp_path / "a")), ours["run"](str(tmp_path / "b"))
+    assert [entry.keys() for entry in found] == [entry.keys() for entry in expected]
+    assert "val/main/loss" in found[0]
+    for one, other in zip(expected, found):
+        np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        model.flag = 1\n        return", "        model.flag = len(self._iterators)\n        return"),
+        ("        model.flag = 1\n        return", "        self.done = 1\n        return"),
+        (
+            "    default_name = 'val'\n",
+            "    def __init__(self, *args, **options):\n        super().__init__(*args, **options)\n",
+        ),
+        (
+            "evaluator).evaluate()".replace("evaluator", "TestModeEvaluator, self"),
+            "TestModeEvaluator, self).evaluate() or super().evaluate()",
+        ),
+        ("def data(", "class Other(TestModeEvaluator):\n    pass\n\n\ndef data("),
+        ("def data(", "TABLE = {'test': TestModeEvaluator}\n\n\ndef data("),
+        ("model, device=-1))", "model, device=-1, converter=globals()['convert']))"),
+    ],
+)
+def test_one_that_does_more_keeps_its_base(old, new):
+    assert old in AROUND
+    code = migrate_source(AROUND.replace(old, new), options=Options(style="native")).code
+    assert "class TestModeEvaluator(compat.Evaluator):" in code, code

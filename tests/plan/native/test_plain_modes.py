@@ -245,3 +245,60 @@ def test_links_in_a_list_of_which_a_loop_adds_those_with_a_name() -> None:
     assert "        model.eval()\n" in code and "eval_mode" not in code
     left_out = BY_NAME.replace("NORM", "_bn").replace("DROP", "_act")
     assert "compat.eval_mode(model)" in migrated(NET + left_out, "").code
+
+
+PREDICT = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 4)
+
+    def __call__(self, x):
+        return self.fc(x) * (3 if chainer.config.train else 1)
+
+    def scores(self, x):
+        with chainer.using_config('train', True):
+            return F.softmax(self(x)).array
+
+    def smooth(self, x):
+        return self(x) * 0.5
+
+
+def train(model):
+    x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype(np.float32))
+    held = {'model': model}
+    found = [model.scores(x)]
+    with chainer.using_config('train', False):
+        found.append(model.scores(x))
+        found.append(model(x))
+    found.append(drawn(held, x))
+    found.append(model(x))
+    return found
+
+
+def drawn(held, x):
+    for model in sorted(held.values(), key=id):
+        with chainer.using_config('train', False):
+            a = model.smooth(x)
+            b = model.forward(x) if hasattr(model, 'forward_') else model.smooth(x)
+    return [a, b]
+"""
+
+
+def test_train_mode_inside_of_test_mode_and_methods_that_only_links_have() -> None:
+    code = check(PREDICT, head="")
+    assert "in_mode" not in code and "eval_mode" not in code, code
+    assert "self.train()\n" in code and "self.train(was_training)" in code
+
+
+def test_a_method_that_others_have_too_tells_nothing() -> None:
+    other = PREDICT.replace("def drawn", "class Other:\n    def smooth(self, x):\n        return x\n\n\ndef drawn")
+    other = other.replace("model.forward(x) if hasattr(model, 'forward_') else ", "")
+    assert "compat.in_mode(False)" in migrated(other, head="").code

@@ -1,0 +1,127 @@
+"""Values that are tensors by the time they are written out, though they may have been a number or None before.
+
+``loss_sum = 0`` before a loop that adds a loss in each round, ``x.grad`` behind ``y.backward()``. Where a loop has no
+round at all, and where nothing led to ``x``, PyTorch raises.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import Lst, Tensor, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching
+
+_MAKERS = frozenset({"chainer.Variable", "chainer.variable.Variable"})
+_OF_GRADIENTS = frozenset({"backward", "cleargrad", "cleargrads", "update", "zerograd", "zerograds", "zero_grads"})
+_SUMS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def is_summed(context: Context, node: ast.expr) -> bool:
+    """Whether a value is a sum to which a loop has added tensors, or what numbers make of it."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS):
+        sides = (node.left, node.right)
+        return any(is_summed(context, one) for one in sides) and all(
+            scalar_type(context.kind(one)) in ("int", "float") or _is_array(context, one) or is_summed(context, one)
+            for one in sides
+        )
+    if not isinstance(node, ast.Name):
+        return False
+    bindings = _bindings(context, node)
+    before = [n for n in bindings if context.source.start(n) < context.source.start(node)]
+    last = context.source.statement(max(before, key=context.source.start)) if before else None
+    if isinstance(last, ast.AugAssign):
+        return _is_added_to(context, last, node) and all(_is_plain(context, binding) for binding in bindings)
+    values = reaching(context, node)
+    single = len(bindings) == 1 and isinstance(last, ast.Assign) and len(values) == 1
+    return single and not isinstance(values[0], ast.Name) and is_summed(context, values[0])
+
+
+def has_gradient(context: Context, node: ast.expr) -> bool:
+    """Whether ``x.grad`` of a Variable that the function made stands behind ``y.backward()``."""
+    if not isinstance(node, ast.Attribute) or node.attr != "grad" or not isinstance(node.value, ast.Name):
+        return False
+    made = reaching(context, node.value)
+    if not made or not all(isinstance(v, ast.Call) and context.reference(v.func) in _MAKERS for v in made):
+        return False
+    calls = [
+        n
+        for n in nodes_of(_scope(context, node))
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _OF_GRADIENTS
+    ]
+    before = [n for n in calls if context.source.start(n) < context.source.start(node)]
+    last = max(before, key=context.source.start, default=None)
+    if last is None or not isinstance(last.func, ast.Attribute) or last.func.attr != "backward":
+        return False
+    return context.source.parents.get(context.source.statement(last)) in list(context.source.ancestors(node))
+
+
+def holds_tensors(context: Context, node: ast.expr) -> str | None:
+    """The template that makes a list of arrays of a list that holds tensors alone."""
+    kind = context.analysis.kind(node)
+    if not isinstance(kind, Lst) or not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    items = options(kind.element)
+    if not items or not all(isinstance(item, Tensor) for item in items):
+        return None
+    arrays = all(isinstance(item, Tensor) and item.array for item in items)
+    return f"[array{'' if arrays else '.detach()'}.cpu().numpy() for array in value]"
+
+
+def _scope(context: Context, node: ast.AST) -> ast.AST:
+    return context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda) or context.source.tree
+
+
+def _bindings(context: Context, node: ast.Name) -> list[ast.Name]:
+    """The places of a scope that bind a name."""
+    scope = context.scopes.get(node)
+    return [
+        n
+        for n in ast.walk(scope if scope is not None else context.source.tree)
+        if isinstance(n, ast.Name)
+        and n.id == node.id
+        and not isinstance(n.ctx, ast.Load)
+        and context.scopes.get(n) is scope
+    ]
+
+
+def _is_array(context: Context, node: ast.expr) -> bool:
+    return all(isinstance(k, Tensor) and k.array for k in options(context.kind(node)))
+
+
+def _is_plain(context: Context, binding: ast.Name) -> bool:
+    """Whether a binding begins a sum with a number, or adds an array to it."""
+    statement = context.source.statement(binding)
+    if isinstance(statement, ast.AugAssign):
+        return isinstance(statement.op, (ast.Add, ast.Sub)) and _is_array(context, statement.value)
+    if not isinstance(statement, ast.Assign):
+        return False
+    values = [value for target in statement.targets for value in _given(target, statement.value, binding)]
+    return bool(values) and all(scalar_type(context.kind(value)) in ("int", "float") for value in values)
+
+
+def _given(target: ast.expr, value: ast.expr, name: ast.Name) -> Iterator[ast.expr]:
+    """What an assignment gives to a name: ``a = b = 0``, ``a, b = 0, 0``."""
+    if target is name:
+        yield value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for one, other in zip(target.elts, value.elts):
+            yield from _given(one, other, name)
+
+
+def _is_added_to(context: Context, added: ast.AugAssign, node: ast.Name) -> bool:
+    """Whether an addition, mostly in every round of a loop, comes before a name is read in any case."""
+    parents, around = context.source.parents, list(context.source.ancestors(node))
+    inner: ast.AST = added
+    while (outer := parents.get(inner)) is not None and outer not in around:
+        if not isinstance(outer, (ast.For, ast.While, ast.With)) or inner not in outer.body:
+            return False
+        inner = outer
+    blocks = [getattr(outer, field, None) for field in ("body", "orelse", "finalbody")]
+    beside = any(isinstance(b, list) and inner in b and any(s in around for s in b) for b in blocks)
+    return beside
+
+
+__all__ = ["has_gradient", "holds_tensors", "is_summed"]
