@@ -65,7 +65,8 @@ def _explain_one(outcome: Outcome, double: Outcome, chainer: Arrays, torch: Arra
         return
     if double.status != PASSED:
         said = "float64 was not compared: whether this is rounding is not known"
-        if double.is_undecided or double.not_reached and _may_be_rounding(outcome, chainer, torch):
+        has_none = double.not_reached or double.float32_only or double.original_raises
+        if double.is_undecided or has_none and _may_be_rounding(outcome, chainer, torch):
             outcome.status = UNVERIFIED
             outcome.reasons.insert(0, said)
         else:

@@ -49,6 +49,8 @@ class ModelEntry:
     method: str = ""
     # The call of another method that goes before each call: ``reset_state(4)``.
     before: str = ""
+    # Calls that go before the model is made, each with its file: ``util.py: XP.set_library(-1)``.
+    started: Sequence[str] = ()
     # Inputs that are arrays where the others are variables.
     plain: Sequence[str] = ()
     # Whether its file is of Chainer 1: calls without ``train`` or ``test`` are those of training.
@@ -76,7 +78,9 @@ class ModelEntry:
         """The call that makes the model: ``MLP(8, n_out=10)``; with the method that is called then."""
         made = f"{self.target.partition(':')[2]}({self.arguments()})"
         called = f"{made}.{self.method}" if self.method else made
-        return f"{called} after {self.before.removeprefix('@')}" if self.before else called
+        earlier = [some.partition(": ")[2] for some in self.started]
+        earlier += [self.before.removeprefix("@")] if self.before else []
+        return f"{called} after {', '.join(earlier)}" if earlier else called
 
     def text(self, port: str = "") -> str:
         """The snippet that makes the model and calls it; ``port`` is the target of that for PyTorch."""
@@ -90,6 +94,7 @@ class ModelEntry:
                 bool(port),
                 called,
                 self.before,
+                self.started,
             )
         )
 

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.verify.models.own_parameters import parameters
+from chainer2torch.verify.models.own_parameters import of_constructor, parameters
 
 _LINK = "chainer.Link"
 _MOST = 3
@@ -30,9 +30,8 @@ def fitting(analysis: Analysis, cls: ClassInfo) -> dict[str, list[ClassInfo]]:
     called with several inputs.
     """
     owners = [owner for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)]
-    init = next((owner.methods["__init__"] for owner in owners if "__init__" in owner.methods), None)
     found: dict[str, list[ClassInfo]] = {}
-    for name, _ in parameters(init, every=True) if init is not None else ():
+    for name in of_constructor(analysis, cls):
         asked = _asked(owners, name) - _COMMON
         given = 0 if _FUNCTIONS.search(name) else max(_given(owners, name), default=0)
         if asked or given > 1:
@@ -53,7 +52,7 @@ def _asked(owners: Sequence[ClassInfo], name: str) -> set[str]:
     """What a class asks of a parameter of its constructor, there or where it has kept it (``self.net.out_size``)."""
     inits = [owner.methods["__init__"].node for owner in owners if "__init__" in owner.methods][:1]
     found: set[str] = set()
-    kept: set[str] = set()
+    kept: set[str] = set() if inits else {name}  # Chainer's own links keep each under its name
     for node in (n for init in inits for n in ast.walk(init)):
         if isinstance(node, ast.Attribute) and _is_name(node.value, name):
             found.add(node.attr)

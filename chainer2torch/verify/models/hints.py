@@ -19,7 +19,7 @@ from chainer2torch.verify.models.fitting import fitting
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
 from chainer2torch.verify.models.options import options, read_settings
-from chainer2torch.verify.models.own_parameters import parameters
+from chainer2torch.verify.models.own_parameters import of_constructor, parameters
 from chainer2torch.verify.models.targets import target_of
 from chainer2torch.verify.worker import model_text
 
@@ -49,7 +49,7 @@ class Hints:
         """What the search for a class begins with, as the worker reads it: calls that make it (``recipes``), other
         values of its parameters (``values``), and its methods in the order of its code.
         """
-        names = [name for name, _ in self._reader.constructor(cls)]
+        names = [name for name in of_constructor(self._analysis, cls) if name != "*_rest"]
         owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
         for owner in owners:  # what ``**kwargs`` hands on
             init = owner.methods.get("__init__")
@@ -107,10 +107,9 @@ class Hints:
 
     def _arguments(self, cls: ClassInfo, call: ast.Call, depth: int) -> dict[str, str]:
         """The arguments of a call that makes a class, those that can be read."""
-        init = self._init(cls)
-        if init is None or any(isinstance(arg, ast.Starred) for arg in call.args):
+        if any(isinstance(arg, ast.Starred) for arg in call.args):
             return {}
-        names = [name for name, _ in parameters(init, every=True)]
+        names = of_constructor(self._analysis, cls)
         given = dict(zip(names, call.args, strict=False))
         given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names})
         found = {}

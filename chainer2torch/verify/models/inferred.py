@@ -24,6 +24,7 @@ from chainer2torch.verify.models.entries import ModelEntry
 from chainer2torch.verify.models.hints import Hints
 from chainer2torch.verify.models.inner_classes import must_be_reachable
 from chainer2torch.verify.models.ports import Ports
+from chainer2torch.verify.models.script_state import ScriptState
 from chainer2torch.verify.models.twins import Twins
 from chainer2torch.verify.models.first_attempts import attempts, variants
 from chainer2torch.verify.models.targets import target_of
@@ -40,7 +41,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
     analysis = _analysis(src, out)
     reader, calls = Reader(analysis), Calls(analysis)
     hints = Hints(analysis, reader, calls, src)
-    twins = Twins(analysis, out)
+    twins, state = Twins(analysis, out), ScriptState(analysis)
     found: list[Open] = []
     left: list[Left] = []
     for cls in sorted(analysis.classes.values(), key=lambda c: (c.module.path, c.node.lineno)):
@@ -59,7 +60,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
         if twin:
             left.append(Left(target, f"its file has the same text as that of {twin}", twin=twin))
             continue
-        searched = {**hints.of(cls), "side": _side(cls)}
+        searched = {**hints.of(cls), "side": _side(cls), "started": state.of(cls)}
         try:
             arguments = _as_always_made(reader, cls, reader.arguments(cls), searched["recipes"])
             inputs = reader.inputs(cls, {name: n for name, n in arguments.items() if type(n) is int})
@@ -75,6 +76,7 @@ def infer(src: Path, out: Path, known: Collection[str], ports: Ports) -> tuple[l
             {f"x{i}": array for i, array in enumerate(inputs.values())},
             ["train", "eval"],
             inferred=True,
+            started=searched["started"],
         )
         searched["inputs"] = {name: plain_spec(array) for name, array in inputs.items()}
         found.append(Open(variants(entry, _side(cls)), searched))
@@ -149,7 +151,10 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str, h
     is_film = hints["first"].endswith("films") and None in inputs.values()  # what is tried first has no such thing
     if not made or not inputs or is_film:
         return Left(target, why, required, list(inputs), settled_by_table=True, hints=hints)
-    tries = attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
+    tries = [
+        dataclasses.replace(entry, started=hints["started"])
+        for entry in attempts(target, [_split(reader, cls, arguments) for arguments in made], inputs, _side(cls))
+    ]
     return Left(target, why, required, list(inputs), tries, settled_by_table=True, hints=hints)
 
 

@@ -36,7 +36,7 @@ from chainer2torch.verify.worker import wire
 _RATE = 0.01
 # Values of all parameters together.
 _LARGE = 4_000_000
-_SLOW = 0.15  # seconds of a forward pass
+_SLOW, _VERY_SLOW = 0.15, 1.0  # seconds of a forward pass
 # Up to so many, a model is made several times on both sides, to compare what it starts with.
 _SMALL = 500_000
 
@@ -67,8 +67,18 @@ class Setting:
         return entry.port or (self.ports.target(entry.target) if self.ports else entry.target)
 
     def steps_of(self, entry: ModelEntry) -> int:
-        """How many steps a model makes: within a budget a large one makes one, which shows what an update does."""
-        return min(self.steps, 1) if entry.size > _SMALL and self.end != float("inf") else self.steps
+        """How many steps a model makes: within a budget a large one makes one, which shows what an update does, and one
+        that takes very long none: its gradients are compared.
+        """
+        if self.end == float("inf"):
+            return self.steps
+        return 0 if entry.seconds > _VERY_SLOW else min(self.steps, 1) if entry.size > _SMALL else self.steps
+
+    def missing_steps(self, entry: ModelEntry) -> list[str]:
+        """What the report says of a model that makes no step."""
+        if self.steps and not self.steps_of(entry):
+            return ["a forward pass takes long: no step of gradient descent was compared within the time (--budget)"]
+        return []
 
     def left(self) -> float:
         """Seconds that a worker may take now."""
@@ -198,6 +208,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             held=record.get("held", {}),
             differentiated=record.get("differentiated", []),
             steps=record.get("steps", case["steps"]),
+            promoted=record.get("promoted", False),
             names=own[case["id"]],
             called=[call["path"] for call in record["calls"]],
             **place_of(out, setting.port_of(by_target[rows[case["id"]]])),
@@ -244,6 +255,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     }
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
+        outcome.notes += setting.missing_steps(by_target[outcome.pair.row])
         outcome.notes += setting.ports.note(outcome.pair.row) if setting.ports else []
     # An original that ends its worker, once that runs, has refused what was inferred.
     refused = left.problem if given and left.versions else None

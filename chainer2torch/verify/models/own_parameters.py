@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.rules.signature import BindError, Bound, Signature
 
 
@@ -43,6 +44,19 @@ def parameters(func: FuncInfo, every: bool = False) -> Sequence[tuple[str, ast.e
     if every:
         return [*found, *([("*_rest", None)] if a.kwonlyargs else []), *by_keyword]
     return [*found, *((name, default) for name, default in by_keyword if default is None)]
+
+
+def of_constructor(analysis: Analysis, cls: ClassInfo) -> list[str]:
+    """The names of the parameters of a class's constructor, in order; where it has that of one of Chainer's links
+    (``L.Classifier``), as the rules know it.
+    """
+    for base in analysis.mro(cls):
+        if isinstance(base, ClassInfo):
+            if "__init__" in base.methods:
+                return [name for name, _ in parameters(base.methods["__init__"], every=True)]
+        elif (row := analysis.rules.find(base)) is not None and row.signature is not None:
+            return [p.name for p in row.signature.parameters if p.kind == "positional"]
+    return []
 
 
 def defaults(init: FuncInfo | None) -> dict[str, int | None]:

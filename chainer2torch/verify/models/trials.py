@@ -205,6 +205,7 @@ def _taken(
         tried=True,
         method=record["method"],
         before=record.get("before", ""),
+        started=hints["started"] if hints else (),
         is_first_version=is_old,
         size=size,
         seconds=seconds,

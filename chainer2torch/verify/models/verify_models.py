@@ -13,6 +13,7 @@ from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of
 from chainer2torch.verify.models.model_cases import Setting
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.ports import Ports
+from chainer2torch.verify.models.preloaded import slow_imports
 from chainer2torch.verify.models.trials import Left, Open
 from chainer2torch.verify.warm_workers import WarmWorkers
 
@@ -71,7 +72,8 @@ def verify_models(
     """
     end = float("inf") if budget is None else time.monotonic() + budget
     worker_process.check_device(device, chainer_python, torch_python)
-    warm = WarmWorkers(worker_process.environment())
+    imports = {worker_process.CHAINER_WORKER: slow_imports(src), worker_process.TORCH_WORKER: slow_imports(out)}
+    warm = WarmWorkers(worker_process.environment(), imports)
     if device == "cpu":
         warm.prepare([(worker_process.CHAINER_WORKER, chainer_python), (worker_process.TORCH_WORKER, torch_python)])
     with warm, python2_sources.readable(src) as original:

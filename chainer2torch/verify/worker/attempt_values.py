@@ -18,6 +18,25 @@ class Place(object):
 
     def __init__(self, device="cpu"):
         self.device = device
+        self.last = []
+
+    def labels_are_integers(self):
+        """Inputs of floats are no labels: today's Chainer takes them as probabilities, where a program that knows of
+        none means classes.
+        """
+        cls = getattr(chainer.functions.loss.softmax_cross_entropy, "SoftmaxCrossEntropy", None)
+        if cls is None:
+            return
+
+        def apply(function, inputs, whole=cls.apply):
+            labels = inputs[1] if isinstance(inputs, (list, tuple)) and len(inputs) == 2 else None
+            array = getattr(labels, "data", labels) if isinstance(labels, chainer.Variable) else labels
+            if isinstance(array, numpy.ndarray) and array.dtype.kind == "f":
+                if any(array is getattr(value, "data", value) for value in self.last if value is not None):
+                    raise TypeError("labels of classes: only integers are")
+            return whole(function, inputs)
+
+        cls.apply = apply
 
     def run(self, source, inputs, seed=0):
         """The names that a text defines, and what its function ``run`` gives."""
@@ -32,7 +51,9 @@ class Place(object):
 
     def given(self, inputs, seed=0):
         """Arrays of these descriptions, by name."""
-        return {name: self._sent(drawn(spec, seed)) for name, spec in inputs.items()}
+        found = {name: self._sent(drawn(spec, seed)) for name, spec in inputs.items()}
+        self.last = list(found.values())
+        return found
 
     def _sent(self, value):
         if self.device == "cpu":

@@ -6,6 +6,7 @@ Python 3.6 and Chainer 3 and newer.
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
+import contextlib
 import sys
 
 import chainer
@@ -100,6 +101,21 @@ def take_float64():
             check(self, in_data)
 
     node._check_data_type_forward = check_others
+
+
+@contextlib.contextmanager
+def promoting(is_meant=True):
+    """In a block float32 arrays that a program makes itself are float64 where they meet such, as under PyTorch."""
+    node = getattr(chainer, "FunctionNode", None)
+    if not is_meant or node is None:
+        yield
+        return
+    apply = node.apply
+    node.apply = lambda self, inputs: apply(self, _promoted(inputs))
+    try:
+        yield
+    finally:
+        node.apply = apply
 
 
 _FLOAT32_ONLY = frozenset(["BatchMatMul", "ResizeImages", "ResizeImagesGrad"])

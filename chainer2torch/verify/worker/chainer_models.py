@@ -28,6 +28,7 @@ from . import (
     missing,
     model_text,
     roots,
+    search_room,
     wire,
 )
 
@@ -53,44 +54,98 @@ def work(job, folder):
     noise = chainer_noise.private_streams(job["seed"])
     if job.get("nudge"):
         chainer_noise.nudge_weights(job["seed"])
-    results = wire.Results(folder)
+    results, drawn = wire.Results(folder), _Drawn()
     with numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs:
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
             old.is_meant = case["is_first_version"]
             arrays = results.array_file(case["id"])
-            record = run_case(
-                dict(case, device=device, nudge=job.get("nudge", False)), inputs, folder, noise, defaults, calls, arrays
-            )
+            case = dict(case, device=device, nudge=job.get("nudge", False))
+            known = drawn.of(case)
+            record = run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn)
+            for promoted in (False, True):
+                if record["status"] == "ok" or not (_mixes(case, record) if promoted else known):
+                    continue
+                # Its own first forward says why; a program's own arrays of float32 may meet float64.
+                arrays.close()
+                arrays = results.array_file(case["id"])
+                drawn.forget()
+                with chainer_double.promoting(promoted):
+                    again = run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn)
+                if not promoted or again["status"] == "ok":
+                    record = dict(again, promoted=promoted)
             record["id"] = case["id"]
             results.add(record, arrays)
             gc.collect()
     results.close()
 
 
-def run_case(case, inputs, folder, noise, defaults, calls, arrays):
+def _mixes(case, record):
+    """Whether the float64 pass of a case ended where a dtype is not that of others."""
+    return case["dtype"] == "float64" and "dtype" in record["message"]
+
+
+class _Drawn(object):
+    """The weights of the last model, in float32: in its other modes and dtypes it has the same."""
+
+    def __init__(self):
+        self.forget()
+
+    def forget(self):
+        """The next case draws its own."""
+        self._key = self._weights = None
+
+    def of(self, case):
+        """The weights of a case, if the last one was of the same model; else None."""
+        return self._weights if self._key == self._key_of(case) else None
+
+    def keep(self, case, weights):
+        """Those of a case."""
+        self._key, self._weights = self._key_of(case), weights
+
+    def _key_of(self, case):
+        return case["source"], case["module"], case["root"], str(case["is_first_version"])
+
+
+def _drawn_weights(case, inputs, drawn):
+    """The weights of a case, by name. Initializers may have a dtype of their own: the port's parameters get that of
+    the pass, too, once these are loaded.
+    """
+    prepared = drawn.of(case)
+    if prepared is None:
+        with search_room.cheap_weights():
+            namespace = chainer_snippets.execute(case)
+        _widen(namespace, case["dtype"])
+        try:
+            prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
+        except Exception as error:
+            error.phase = "first forward"
+            raise
+        prepared = {
+            name: value.astype(numpy.float32) if value.dtype.kind == "f" else value for name, value in prepared.items()
+        }
+        drawn.keep(case, prepared)
+        del namespace
+        gc.collect()  # links and their parameters may lie in cycles
+    found = {
+        name: value.astype(case["dtype"]) if value.dtype.kind == "f" else value for name, value in prepared.items()
+    }
+    if case["nudge"]:
+        rng = numpy.random.RandomState(0)
+        for name in sorted(found):
+            if found[name].dtype.kind == "f":
+                chainer_noise.last_bits(found[name], rng)
+    return found
+
+
+def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
     """The record of one model in one dtype and mode; its arrays are written to ``arrays`` as they come."""
     phase = "build"
     try:
         with chainer_snippets.config(case, defaults):
-            namespace = chainer_snippets.execute(case)
-            _widen(namespace, case["dtype"])
-            phase = "first forward"
-            prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
-            # Initializers with a dtype of their own: the port's parameters get the pass's, too, once these are loaded.
-            prepared = {
-                name: value.astype(numpy.float32).astype(case["dtype"]) if value.dtype.kind == "f" else value
-                for name, value in prepared.items()
-            }
-            if case["nudge"]:
-                rng = numpy.random.RandomState(0)
-                for name in sorted(prepared):
-                    if prepared[name].dtype.kind == "f":
-                        chainer_noise.last_bits(prepared[name], rng)
-            del namespace
-            gc.collect()  # links and their parameters may lie in cycles
-            phase = "build"
-            namespace = chainer_snippets.execute(case)
+            prepared = _drawn_weights(case, inputs, drawn)
+            with search_room.cheap_weights():
+                namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
             del prepared
@@ -134,7 +189,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays):
                 record["no_first_values"] = "{}: {}".format(type(error).__name__, error)
             return record
     except Exception as error:
-        return wire.failure(phase, error)
+        return wire.failure(getattr(error, "phase", phase), error)
 
 
 def _widen(namespace, dtype):

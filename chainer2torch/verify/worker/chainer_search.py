@@ -351,6 +351,11 @@ class Search(object):
             for name, value in attempt.arguments.items()
         )
 
+    def text(self, arguments, method, names, before):
+        """The text that makes a model and calls it."""
+        started = self.hints.get("started", ())
+        return model_text.text(self.target, arguments, method, names, before=before, started=started)
+
     def _text(self, attempt):
         return "{}({}){} of {}{}".format(
             self.target.partition(":")[2],
@@ -363,7 +368,7 @@ class Search(object):
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = model_text.text(self.target, self._arguments(attempt), attempt.method, names, before=attempt.before)
+        source = self.text(self._arguments(attempt), attempt.method, names, attempt.before)
         reach = search_room.Reach(self.tree)
         phase, began = "build", time.process_time()
         # What is wrong can take long, too: half of what is left stays for what comes after it.

@@ -46,6 +46,7 @@ def work(job, folder):
     if place.device == "cpu":  # the driver of a GPU takes addresses as it likes
         search_room.bounded_memory()
     host_cupy.install(computes=True)
+    place.labels_are_integers()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
     defaults.install()
@@ -89,9 +90,7 @@ def work(job, folder):
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
                     names = list(found["inputs"])
-                    source = model_text.text(
-                        case["target"], found["arguments"], found["method"], names, before=found["before"]
-                    )
+                    source = search.text(found["arguments"], found["method"], names, found["before"])
                     found["inputs"] = _as_vectors(source, found["inputs"], place)
                     found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted, place)
             if found["status"] == "ok":
@@ -151,17 +150,44 @@ def _add(results, record, case, made, running):
 
 
 def _lighter(source, inputs, started, place):
-    """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too."""
+    """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too, else
+    there are two examples if nothing normalizes over them: it makes 1 and -1 of two, whatever they are.
+    """
     if time.process_time() - started < _LONG:
         return inputs
     for other in search_areas.smaller(inputs):
-        try:
-            for seed in range(2):
-                place.run(source, other, seed)
+        if _runs_twice(source, other, place):
             return other
-        except (Exception, SystemExit):  # this image is too small
-            gc.collect()
+    fewer = search_areas.two_examples(inputs)
+    if fewer and _runs_twice(source, fewer, place) and not _normalizes(source, fewer, place):
+        return fewer
     return inputs
+
+
+def _runs_twice(source, inputs, place):
+    try:
+        for seed in range(2):
+            place.run(source, inputs, seed)
+        return True
+    except (Exception, SystemExit):  # an image is too small, say
+        gc.collect()
+        return False
+
+
+def _normalizes(source, inputs, place):
+    """Whether one of the functions that a model applies normalizes what it is given."""
+    applied = []
+
+    class Watch(chainer.FunctionHook):
+        """Notes what is applied."""
+
+        def forward_preprocess(self, function, in_data):
+            """Before each function."""
+            applied.append(type(function).__name__)
+
+    with Watch():
+        place.run(source, inputs)
+    return any("ormalization" in name for name in applied)
 
 
 def _as_vectors(source, inputs, place):
@@ -220,7 +246,10 @@ def _made(record, case, made, running):
         attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
         arguments = attempt["arguments"] if attempt else record["arguments"]
         method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
-        source = model_text.text(case["target"], arguments, method, list(record["inputs"]), before=before)
+        started = case["hints"].get("started", ()) if case["hints"] else ()
+        source = model_text.text(
+            case["target"], arguments, method, list(record["inputs"]), before=before, started=started
+        )
         running.append((case, source, record["inputs"]))
         if "/" not in case["target"]:
             made[case["target"].partition(":")[2]] = model_text.maker(case["target"], arguments)

@@ -99,13 +99,14 @@ def maker(target, arguments):
     return "{}({})".format(reference(target), arguments)
 
 
-def text(target, arguments, method, inputs, torch=False, called="", before=""):
+def text(target, arguments, method, inputs, torch=False, called="", before="", started=()):
     """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model,
-    ``before`` the call of a method that goes before each call (``reset_state(4)``), or once (``@create(8)``).
+    ``before`` the call of a method that goes before each call (``reset_state(4)``), or once (``@create(8)``),
+    ``started`` are calls that go before the model is made, each with its file (``util.py: XP.set_library(-1)``).
     """
     given = ", ".join(inputs)
     head = "import importlib\n"
-    if "types." in arguments:
+    if "types." in arguments or any("types." in some for some in started):
         head += "import types\n"
     if "numpy." in arguments:
         head += "import numpy\n"
@@ -117,9 +118,30 @@ def text(target, arguments, method, inputs, torch=False, called="", before=""):
         called = "model{}({})".format("." + method if method else "", given)
     elif torch:
         head += "import torch\n"
+    head += _starts(target, started)
     first = "    model.{}\n".format(before) if before and before[0] != "@" else ""
     made = maker(target, arguments) + ("\nmodel.{}".format(before[1:]) if before.startswith("@") else "")
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
+
+
+def _starts(target, started):
+    """The calls that go before a model is made, in each module that was made of their file: some projects import one
+    under two names.
+    """
+    if not started:
+        return ""
+    lines = ["import sys\n\nimportlib.import_module({!r})".format(place(target)[1])]
+    for some in started:
+        path, _, call = some.partition(": ")
+        lines += [
+            "for _module in list(sys.modules.values()):",
+            "    _file = '/' + (getattr(_module, '__file__', None) or '').replace(chr(92), '/')",
+            "    if _file.endswith({!r}) and hasattr(_module, {!r}):".format(
+                "/" + path, re.match(r"\w+", call).group()
+            ),
+            "        _module.{}".format(call),
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def with_tensors(source):

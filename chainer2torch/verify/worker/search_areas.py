@@ -161,6 +161,16 @@ def uneven(inputs, arguments):
         yield dict(inputs, **together), arguments
 
 
+def two_examples(inputs):
+    """The same with two examples, where all inputs have more, as many of each; else None."""
+    specs = list(inputs.values())
+    if not specs or not all(isinstance(spec, dict) and spec["shape"] for spec in specs):
+        return None
+    if len({spec["shape"][0] for spec in specs}) > 1 or specs[0]["shape"][0] not in (3, 4):
+        return None
+    return {name: dict(spec, shape=[2] + spec["shape"][1:]) for name, spec in inputs.items()}
+
+
 def smaller(inputs):
     """The same with images and films of half the side and less, the smallest first; many channels may be small maps."""
     images = {name: spec for name, spec in inputs.items() if is_image(spec)}

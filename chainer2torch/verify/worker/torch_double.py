@@ -68,10 +68,10 @@ def _change_helpers() -> None:
     importlib.machinery.SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign, assignment]
 
 
-def double(value: Any) -> Any:
-    """``value`` with float32 tensors in it as float64."""
+def double(value: Any, leaves: bool = False) -> Any:
+    """``value`` with float32 tensors in it as float64; ``leaves``: also those to which gradients are asked for."""
     if type(value) in (list, tuple):
-        return type(value)(double(item) for item in value)
+        return type(value)(double(item, leaves) for item in value)
     if isinstance(value, torch.Tensor) and value.dtype == torch.float32:
-        return value.double() if not value.is_leaf or not value.requires_grad else value
+        return value.double() if leaves or not value.is_leaf or not value.requires_grad else value
     return value

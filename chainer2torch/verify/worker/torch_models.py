@@ -24,6 +24,7 @@ from . import (
     model_text,
     name_map,
     roots,
+    torch_double,
     torch_gpu,
     torch_host,
     torch_noise,
@@ -73,6 +74,27 @@ def _helpers(module: str) -> list[str]:
     parts = module.split(".")
     packages = [".".join(parts[:number]) for number in range(1, len(parts))]
     return ["chainer_compat", *(f"{package}.chainer_compat" for package in packages)]
+
+
+def _promote(model: torch.nn.Module, module: str) -> None:
+    """A float32 tensor of the program's that meets float64 is one, as on Chainer's side: PyTorch promotes it where its
+    functions take both, but layers do not, and the helpers say that they do not mix dtypes.
+    """
+    for part in model.modules():
+        part.register_forward_pre_hook(lambda module, args: torch_double.double(args, leaves=True))
+    for helpers in filter(None, map(sys.modules.get, _helpers(module))):
+        for name in ("_check_same", "_check_dtypes"):
+            check = getattr(helpers, name, None)
+            if check is not None and not hasattr(check, "promotes"):
+                setattr(helpers, name, _promoting(check))
+
+
+def _promoting(check: Callable[..., None]) -> Callable[..., None]:
+    def promoting(name: str, *tensors: Any) -> None:
+        check(name, *torch_double.double(tensors, leaves=True))
+
+    promoting.promotes = True  # type: ignore[attr-defined]
+    return promoting
 
 
 def _no_downloads(helpers: Any) -> None:
@@ -127,6 +149,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             model.to(job.get("device", "cpu"))
             for file, place in case.get("held", {}).items():
                 _load_held(os.path.join(job["reference"], file), model, place, case["dtype"])
+            if case.get("promoted"):
+                _promote(model, case["module"])
             model.train(case["mode"] == "train")
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
