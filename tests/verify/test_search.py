@@ -267,6 +267,14 @@ class Named(chainer.Chain):
 
     def forward(self, x):
         return self.bn(self.last_part(F.relu(x)))
+
+
+class Starts(chainer.Chain):
+    def __init__(self):
+        super().__init__(fc=L.Linear(3, 2))
+
+    def start(self, x):
+        return x * 0
 """
 
 
@@ -330,6 +338,11 @@ def test_what_the_rest_of_the_project_tells(inside, name, note):
     outcomes = [o for o in inside.outcomes if o.pair.row == f"net:{name}"]
     assert outcomes and {o.status for o in outcomes} == {PASSED}, inside.lines(verbose=True)
     assert note in outcomes[0].notes
+
+
+def test_a_method_that_no_parameter_has_a_part_in_proves_nothing(inside):
+    assert inside.classes()["net:Starts"] == "not verified"
+    assert "no parameter has a part in" in inside.reason("net:Starts")
 
 
 @pytest.fixture(scope="module")

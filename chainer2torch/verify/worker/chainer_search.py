@@ -110,9 +110,10 @@ class Search(object):
             found = self._of_method(cls, constructor, method, time.process_time() + share)
             if found is not None and (self.learns or not method[0]):
                 return self._record(found)
-            small = small or found and self._record(found)
-        if small is not None:  # better than nothing: a method that no parameter has a part in
-            return small
+            small = small or found
+        if self.best is None:  # everything could be called: nothing of it proves a layer
+            return {"status": "error", "phase": "search", "type": "NoParameter", "trace": "", "tried": self.tried,
+                    "message": "no parameter has a part in " + self._text(small)}  # fmt: skip
         score, error, phase, attempt = self.best
         record = wire.failure(phase, error)
         record.update(tried=self.tried, attempt=self._text(attempt))
