@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -60,21 +61,23 @@ def rows_of(part: ast.stmt | ast.arg, lines: Sequence[str] | dict[int, str]) -> 
 
 def cut(node: ast.stmt, parts: Collection[ast.stmt | ast.arg]) -> ast.stmt:
     """A definition without some of its parts. What holds none of them is shared with the whole: nobody changes it."""
-    return _without(node, frozenset(parts))
+    return _without(node, frozenset(parts), sorted(part.lineno for part in parts))
 
 
-def _without(node: _Node, gone: frozenset[ast.AST]) -> _Node:
-    if isinstance(node, (ast.expr_context, ast.operator, ast.Name, ast.Constant)):  # nothing is below them
+def _without(node: _Node, gone: frozenset[ast.AST], starts: list[int]) -> _Node:
+    """``starts``: the rows in which a part that goes begins; what has none of them stays as it is."""
+    first = getattr(node, "lineno", None)
+    if first is not None and bisect_left(starts, first) == bisect_right(starts, node.end_lineno):  # type: ignore[attr-defined]
         return node
     changes: dict[str, Any] = dict(_fewer_parameters(node, gone)) if isinstance(node, ast.arguments) else {}
     for name, value in ast.iter_fields(node):
         value = changes.get(name, value)
         if isinstance(value, list):
-            kept = [_without(item, gone) if isinstance(item, ast.AST) else item for item in value if item not in gone]
+            kept = [_without(n, gone, starts) if isinstance(n, ast.AST) else n for n in value if n not in gone]
             if len(kept) < len(value) or any(one is not other for one, other in zip(kept, value)):
                 changes[name] = kept
         elif isinstance(value, ast.AST):
-            new = _without(value, gone)
+            new = _without(value, gone, starts)
             if new is not value:
                 changes[name] = new
     if not changes:
