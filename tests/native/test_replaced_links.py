@@ -1,5 +1,5 @@
-"""A link that takes the place of another one outside of ``init_scope``: Chainer finds children by their names, so the new one
-is trained. A name under which nothing is registered stays the object's own.
+"""A link that takes the place of another one outside of ``init_scope``: Chainer finds children by their names,
+so the new one is trained. A name under which nothing is registered stays the object's own.
 """
 
 import numpy as np

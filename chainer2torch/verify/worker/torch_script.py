@@ -151,8 +151,8 @@ class _Watch:
             if optimizer in self.lone:
                 self.lone.remove(optimizer)
                 self.notes["problems"].append(
-                    f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated in "
-                    "the original; its weights were not loaded"
+                    f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated "
+                    "in the original; its weights were not loaded"
                 )
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             if number not in self.notes["on_gpu"] and any(p.is_cuda for p in parameters):
