@@ -90,6 +90,7 @@ class Stack(object):
     def pretrained(self):
         self.model.l1 = F.Linear(4, 5, initialW=np.full((5, 4), 0.3, 'f'))
         self.model.l3 = F.Linear(3, 2)
+        self.model.l2.W = np.eye(3, 5, dtype='f')
         self.optimizer = optimizers.SGD(0.1)
         self.optimizer.setup(self.model)
 
