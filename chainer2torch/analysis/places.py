@@ -121,6 +121,8 @@ class Places:
             found = self._at(root, dotted)
             if root == importer.directory and found is not None and self._means_another(root, found, first, importer):
                 continue
+            if isinstance(found, str):  # a folder is a package only where no module of its name is found at all
+                found, root = self._added_module(dotted, importer) or (found, root)
             if found is not None and not (first in _LIBRARIES and self._hides_nothing(root, first)):
                 if isinstance(found, FileInfo):
                     self.import_folders.setdefault(found.path, set()).add(root)
@@ -129,6 +131,14 @@ class Places:
                         self.packages_of.setdefault(importer.path, set()).add(top)
                 return found, root
         return None, ""
+
+    def _added_module(self, dotted: str, importer: Importer) -> tuple[FileInfo, str] | None:
+        """A module in a folder that the importing file itself adds to ``sys.path``, and the folder."""
+        for folder, _ in self.added_by(importer.path):
+            found = self._at(folder, dotted)
+            if isinstance(found, FileInfo):
+                return found, folder
+        return None
 
     def _hides_nothing(self, root: str, first: str) -> bool:
         """Whether what lies in a folder leaves the library of its name in sight, as Python 3 imports.

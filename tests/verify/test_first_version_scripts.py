@@ -126,3 +126,44 @@ def test_the_worker_starts_beside_version_1(monkeypatch):
     monkeypatch.delattr(chainer.utils, "argument")
     monkeypatch.setitem(sys.modules, "chainer.utils.argument", None)
     assert not hasattr(importlib.reload(first_version), "argument")
+SETS = """
+import numpy as np
+from chainer import FunctionSet, Variable, optimizers
+import chainer.functions as F
+
+
+class Stack(object):
+    def __init__(self):
+        self.model = FunctionSet(l1=F.Linear(4, 5), l2=F.Linear(5, 3))
+        self.optimizer = optimizers.SGD(0.1)
+        self.optimizer.setup(self.model)
+
+    def pretrained(self):
+        self.model.l1 = F.Linear(4, 5, initialW=np.full((5, 4), 0.3, 'f'))
+        self.model.l3 = F.Linear(3, 2)
+        self.model.l2.W = np.eye(3, 5, dtype='f')
+        self.optimizer = optimizers.SGD(0.1)
+        self.optimizer.setup(self.model)
+
+    def forward(self, x, t):
+        h = F.tanh(self.model.l2(F.tanh(self.model.l1(x))))
+        return F.softmax_cross_entropy(self.model.l3(h), t)
+
+
+stack = Stack()
+stack.pretrained()
+for i in range(4):
+    x, t = np.random.randn(6, 4).astype('f'), np.random.randint(0, 2, 6).astype('i')
+    stack.optimizer.zero_grads()
+    loss = stack.forward(Variable(x), Variable(t))
+    loss.backward()
+    stack.optimizer.update()
+"""
+
+
+def test_a_set_trains_the_links_that_are_assigned_to_it(tmp_path):
+    """An optimizer that neither side steps is no difference."""
+    code = model_batch.migrated(tmp_path, SETS)
+    (tmp_path / "out" / "net.py").write_text(code)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 4, "\n".join(report.lines())

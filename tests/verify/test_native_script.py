@@ -260,3 +260,34 @@ def test_optimizers_that_are_made_early_count_when_they_are_set_up(tmp_path: Pat
     assert (tmp_path / "out" / "late.py").is_file(), done.stderr
     report = verify_script(tmp_path / "original", tmp_path / "out", ["late.py", "settings"], timeout=300)
     assert report.ok and report.iterations == 3, "\n".join(report.lines())
+
+
+SHUFFLED = """
+import chainer
+import chainer.links as L
+import numpy as np
+from chainer import training
+from chainer.training import extensions
+
+rng = np.random.RandomState(3)
+x, t = rng.rand(12, 5).astype("f"), rng.randint(0, 3, 12).astype("i")
+model = L.Classifier(L.Linear(5, 3))
+optimizer = chainer.optimizers.SGD(0.5)
+optimizer.setup(model)
+train = chainer.iterators.SerialIterator(chainer.datasets.TupleDataset(x, t), 4)
+test = chainer.iterators.SerialIterator(chainer.datasets.TupleDataset(x[:5], t[:5]), 2, repeat=False)
+trainer = training.Trainer(training.updaters.StandardUpdater(train, optimizer), (3, "epoch"))
+trainer.extend(extensions.Evaluator(test, model))
+trainer.extend(extensions.LogReport())
+trainer.run()
+"""
+
+
+def test_an_evaluator_of_what_is_shuffled_gets_one_order_on_both_sides(tmp_path: Path) -> None:
+    """Chainer draws one when an iterator is made and another when it is reset before it is used; a loader draws one."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "shuffled.py").write_text(SHUFFLED)
+    done = run("migrate", tmp_path / "original", "-q", "-o", tmp_path / "out")
+    assert "DataLoader(" in (tmp_path / "out" / "shuffled.py").read_text(), done.stderr
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["shuffled.py"], timeout=300)
+    assert report.ok and report.iterations == 9, "\n".join(report.lines())

@@ -10,6 +10,9 @@ from chainer2torch.analysis.source import Source
 
 _ARCHIVE = Dct(HostArray())
 _OF_ARCHIVES = frozenset({"close", "f", "files", "get", "item", "items", "keys", "values", "zip"})
+_OF_ARRAYS = frozenset(
+    "T argmax argmin astype copy dtype flatten max mean min ndim ravel reshape shape size std sum transpose".split()
+)
 
 
 def loaded(source: Source, call: ast.Call, args: Sequence[Kind]) -> Kind:
@@ -69,7 +72,22 @@ def _is_used_as_array(source: Source, call: ast.Call) -> bool:
         return False
     name = parent.targets[0].id
     uses = [n for n in source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    if _is_asked_as_array(source, parent.targets[0]):
+        return True
     return bool(uses) and not any(_may_be_archive(source, use) for use in uses)
+
+
+def _is_asked_as_array(source: Source, target: ast.Name) -> bool:
+    """Whether the function asks what it has loaded, and gives the name nothing else, for what only an array has."""
+    function = source.enclosing(target, ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [
+        n
+        for n in source.of(ast.Name)
+        if n.id == target.id and source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef) is function
+    ]
+    parents = [source.parents[n] for n in names if isinstance(n.ctx, ast.Load)]
+    alone = all(n is target or isinstance(n.ctx, ast.Load) for n in names)
+    return alone and any(isinstance(p, ast.Attribute) and p.attr in _OF_ARRAYS for p in parents)
 
 
 def _may_be_archive(source: Source, use: ast.AST) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn as nn
 from torch.nn.modules.batchnorm import _NormBase
@@ -146,6 +147,8 @@ def set_link_attribute(obj: Any, name: str, value: Any) -> None:
         present = getattr(obj, name, None)
         if isinstance(present, tuple) and isinstance(value, int):
             value = (value,) * len(present)
+        if isinstance(value, np.ndarray) and obj._parameters.get(name) is not None:  # of version 1
+            value = torch.as_tensor(value, dtype=obj._parameters[name].dtype)  # type: ignore[union-attr]
         if isinstance(value, torch.Tensor) and name in obj._parameters and not isinstance(value, nn.Parameter):
             if value.grad_fn is None:
                 value = nn.Parameter(value.detach(), requires_grad=value.is_floating_point())

@@ -14,7 +14,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
-from chainer2torch.plan.questions.registered import may_be_registered
+from chainer2torch.plan.questions.registered import may_be_registered, registers_when_assigned
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _STANDS_IN = "stands in for a layer in a test: PyTorch takes nothing but a module under the name of one"
@@ -98,6 +98,8 @@ def _attribute(
     assert node.value is not None
     if not _is_ours(context, target) or _has_own_setattr(context, target.value):
         return
+    if registers_when_assigned(context, target.value):
+        return
     if keeps_no_links(context, target.value) and context.analysis.is_link(context.analysis.kind(node.value)):
         _leave_out(context, decisions, node, target, _NO_CHAIN)
         return
@@ -178,6 +180,7 @@ def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
         )
         or _in_init_scope(context, call)
         or _has_own_setattr(context, call.args[0])
+        or registers_when_assigned(context, call.args[0])
     ):
         return
     decisions.replace(

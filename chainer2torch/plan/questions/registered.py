@@ -12,21 +12,44 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _BY_NAME = frozenset({"add_link", "add_param", "register_persistent", "add_persistent", "setattr", "add_module"})
-_BY_KEYWORD = frozenset({"__init__", "Chain", "Link"})
+_BY_KEYWORD = frozenset({"__init__", "Chain", "Link", "FunctionSet"})
+_COMPUTED = "*"  # some name that nobody knows
+_SET = "FunctionSet"  # of version 1: it takes every link that is assigned for its own
 
 
 def may_be_registered(context: Context, target: ast.Attribute) -> bool:
     """Whether the class of an object, or one of its family, registers something under the name that is assigned."""
-    names = context.analysis.once(_registered)
+    names = {cls: target.attr in found or _COMPUTED in found for cls, found in _by_class(context).items()}
     owners = [k.cls for k in options(context.kind(target.value)) if isinstance(k, Inst)]
     if not owners or not all(isinstance(cls, ClassInfo) for cls in owners):
-        return any(target.attr in found for found in names.values())
-    return target.attr in names.get(None, ()) or any(
-        target.attr in found and _are_family(context.analysis, cls, other)
+        return any(names.values())
+    return names.get(None, False) or any(
+        found and _are_family(context.analysis, cls, other)
         for cls in owners
         for other, found in names.items()
         if other is not None and isinstance(cls, ClassInfo)
     )
+
+
+def registers_when_assigned(context: Context, owner: ast.expr) -> bool:
+    """Whether an object is a ``FunctionSet``: a link that is assigned to it is one of its own, as a module's is."""
+    kinds = options(context.kind(owner))
+    return all(isinstance(k, Inst) and _is_set(context.analysis, k) for k in kinds)
+
+
+def _is_set(analysis: Analysis, kind: Inst) -> bool:
+    classes = [cls for cls in analysis.mro(kind.cls) if isinstance(cls, ClassInfo)]
+    if any(_says_set(base) for cls in classes for base in cls.node.bases):
+        return True
+    return bool(kind.sites) and all(_says_set(analysis.makers[site].func) for site in kind.sites)
+
+
+def _says_set(node: ast.expr) -> bool:
+    return getattr(node, "attr", getattr(node, "id", "")) == _SET
+
+
+def _by_class(context: Context) -> dict[ClassInfo | None, set[str]]:
+    return context.analysis.once(_registered)
 
 
 def _are_family(analysis: Analysis, one: ClassInfo, other: ClassInfo) -> bool:
@@ -53,5 +76,9 @@ def _names(node: ast.AST) -> Iterator[str]:
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in _BY_NAME:
             yield from (a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str))
-        if name in _BY_KEYWORD:
+            if name != "add_link" or len(node.args) == 2:  # those of a ChainList have no names
+                said = node.args[1:2] if name == "setattr" else node.args[:1]
+                yield from (_COMPUTED for a in said if not isinstance(a, ast.Constant))
+        if name in _BY_KEYWORD or name[:1].isupper():  # `Net(l=...)`: a class may hand its words on
             yield from (k.arg for k in node.keywords if k.arg)
+            yield from (_COMPUTED for k in node.keywords if not k.arg and name in _BY_KEYWORD)

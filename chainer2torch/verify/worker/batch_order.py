@@ -28,6 +28,7 @@ class Orders(object):
         """Forgets all things: the program begins again."""
         self._numbers = {}  # by length: how many things of it there are
         self._known = {}  # of each thing, by its id, itself, its number, and the epochs that it has had
+        self._waiting = {}  # by the id of a thing: the order that it has got and not used yet
 
     def know(self, thing, length):
         """Gives a thing its number, in the order in which they are made."""
@@ -35,6 +36,17 @@ class Orders(object):
             number = self._numbers.get(length, 0)
             self._numbers[length] = number + 1
             self._known[id(thing)] = [thing, number, 0]
+
+    def ahead(self, thing, length):
+        """The order of the epoch that a thing comes to: the same one until some of it is used, as after a ``reset``."""
+        found = self._waiting.get(id(thing))
+        if found is None or len(found) != length:
+            found = self._waiting[id(thing)] = self.next(thing, length)
+        return found
+
+    def use(self, order):
+        """Examples are taken in an order that a thing has got."""
+        self._waiting = {key: waiting for key, waiting in self._waiting.items() if waiting is not order}
 
     def next(self, thing, length):
         """The order of the next epoch of a thing: a permutation of ``range(length)``."""
@@ -78,7 +90,7 @@ def chainer_as_a_loader(seed, orders=None, whole=False):
     orders = orders or Orders(seed)
 
     def order(self, current_order, current_position):
-        return orders.next(self, len(current_order))
+        return orders.ahead(self, len(current_order))
 
     def step(state, batch_size, repeat, order_sampler, dataset_len):
         if not repeat and state.epoch > 0:
@@ -89,6 +101,8 @@ def chainer_as_a_loader(seed, orders=None, whole=False):
         every = numpy.arange(n, dtype=numpy.intp) if state.order is None else state.order
         stop = min(state.current_position + batch_size, n)
         indices = every[state.current_position : stop]
+        if state.order is not None:
+            orders.use(state.order)
         following, ends = state.order, stop + (batch_size if isinstance(batch_size, _Whole) else 1) > n
         if ends and following is not None:
             following = order_sampler(following, state.current_position)

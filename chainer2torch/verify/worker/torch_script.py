@@ -68,6 +68,7 @@ class _Watch:
         self.notes = notes
         self.optimizers: list[torch.optim.Optimizer] = []
         self.loaded: set[int] = set()
+        self.lone: list[torch.optim.Optimizer] = []  # those that Chainer's side has not updated
         self.modules: list[weakref.ref[torch.nn.Module]] = []
         self.loading = False
         self.others = list(job["others"])  # classes of what Chainer called that no optimizer trains
@@ -147,6 +148,12 @@ class _Watch:
         """An optimizer is about to step."""
         if optimizer in self.optimizers:
             number = self.optimizers.index(optimizer)
+            if optimizer in self.lone:
+                self.lone.remove(optimizer)
+                self.notes["problems"].append(
+                    f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated "
+                    "in the original; its weights were not loaded"
+                )
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             if number not in self.notes["on_gpu"] and any(p.is_cuda for p in parameters):
                 self.notes["on_gpu"].append(number)
@@ -221,10 +228,7 @@ class _Watch:
     def _load_one(self, number: int, optimizer: torch.optim.Optimizer) -> None:
         path = os.path.join(self.job["reference"], f"weights-{number}.npz")
         if not os.path.exists(path):
-            self.notes["problems"].append(
-                f"optimizer {number} ({type(optimizer).__name__}) has no counterpart that was set up and updated in "
-                "the original; its weights were not loaded"
-            )
+            self.lone.append(optimizer)  # of which its first step tells
             return
         strict = not self.job["targets"].get(str(number), {}).get("uninitialized")
         module, reasons = self._fill(optimizer, path, strict)
