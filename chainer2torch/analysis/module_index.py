@@ -183,6 +183,26 @@ class ClassInfo:
             and isinstance(call.args[0].value, str)
         )
 
+    @functools.cached_property
+    def moved(self) -> frozenset[str]:
+        """The names in ``self.name = cuda.to_gpu(self.name)``: arrays that the class moves itself."""
+        return frozenset(
+            target.attr
+            for node in nodes_of(self.node)
+            if isinstance(node, ast.Assign) and _is_sent(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        )
+
+
+def _is_sent(value: ast.expr) -> bool:
+    """``to_gpu(self.x)``, by its name."""
+    call = value if isinstance(value, ast.Call) and value.args else None
+    if call is None or not isinstance(call.args[0], ast.Attribute) or not isinstance(call.args[0].value, ast.Name):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name == "to_gpu"
+
 
 class Apart(Exception):
     """A file was asked for that is analysed apart from those that ask: they have to be analysed together."""

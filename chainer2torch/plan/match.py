@@ -210,6 +210,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "graph_shared": lambda q: q.graph().shared,
     "graph_cut": lambda q: q.graph().cut,
     "seeded": lambda q: q.seeded(),
+    "brought_back": lambda q: q.brought_back(),
     "unrecorded": lambda q: q.unrecorded(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),

@@ -74,6 +74,7 @@ class Question:
     is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
     is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list
     is_made: Callable[[ast.expr], bool] = lambda _: False  # whether a call makes an array that torch can make itself
+    brought_back: Callable[[], bool] = bool  # of a move to the host: whether its array is one that stays a tensor
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_paired: Callable[[], bool] = bool  # of a walk: whether its names are compared with those of another walk

@@ -27,6 +27,18 @@ def to_read(files: Mapping[str, bytes]) -> set[str]:
     return found and found | {path for path in files.keys() - found if is_python2(files[path])}
 
 
+def around(paths: Iterable[str], files: Mapping[str, bytes]) -> set[str]:
+    """The ``__init__.py`` of each folder around these files that is not among them: they make packages of folders."""
+    paths, found, seen = set(paths), set[str](), set[str]()
+    for path in paths:
+        folder = posixpath.dirname(path)
+        while folder and folder not in seen:
+            seen.add(folder)
+            found.add(f"{folder}/__init__.py")
+            folder = posixpath.dirname(folder)
+    return (found & files.keys()) - paths
+
+
 def linked(files: Mapping[str, bytes]) -> set[str]:
     """The files that mention Chainer, and those that import them or are imported by them, directly or not.
 

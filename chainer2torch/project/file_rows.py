@@ -20,7 +20,7 @@ def row_of(tree: Tree, path: str, migrated: bool) -> FileRow:
     shown, result = tree.named(path), tree.results.get(path)
     if path in tree.broken:
         return FileRow(shown, ERROR)
-    if result is None:
+    if result is None or path in tree.packages and not (result.changed or result.sites or result.kept):
         return FileRow(shown, NO_CHAINER)
     source = tree.sources.get(path)
     sites, kept, mentions = tuple(map(_site, result.sites)), tuple(map(_site, result.kept)), tuple(result.mentions)

@@ -159,7 +159,9 @@ def _load(
     if context is not None:
         add_imported(tree.base, raws)
     texts = {path: notebooks.plain(raw) if notebooks.is_notebook(path) else raw for path, raw in raws.items()}
-    for relative in sorted(candidates.to_read(texts)):
+    read = candidates.to_read(texts)
+    tree.packages = candidates.around(read, texts)
+    for relative in sorted(read | tree.packages):
         try:
             tree.sources[relative] = _decode(raws[relative], python.get(relative, tree.base / relative))
         except FileError as error:

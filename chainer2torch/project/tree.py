@@ -83,6 +83,7 @@ class Tree:
     reported: list[str] = dataclasses.field(default_factory=list)
     sources: dict[str, Source] = dataclasses.field(default_factory=dict)
     broken: set[str] = dataclasses.field(default_factory=set)
+    packages: set[str] = dataclasses.field(default_factory=set)  # __init__.py files that only make packages of folders
     results: Mapping[str, ResultLike] = dataclasses.field(default_factory=dict)
     requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False

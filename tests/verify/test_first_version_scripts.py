@@ -126,6 +126,8 @@ def test_the_worker_starts_beside_version_1(monkeypatch):
     monkeypatch.delattr(chainer.utils, "argument")
     monkeypatch.setitem(sys.modules, "chainer.utils.argument", None)
     assert not hasattr(importlib.reload(first_version), "argument")
+
+
 SETS = """
 import numpy as np
 from chainer import FunctionSet, Variable, optimizers

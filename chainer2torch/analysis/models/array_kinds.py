@@ -134,6 +134,12 @@ def is_buffer(cls: ClassInfo, name: str) -> bool:
     return name in cls.persistent or any(is_buffer(base, name) for base in bases)
 
 
+def is_moved(cls: ClassInfo, name: str) -> bool:
+    """Whether the class, or a base, moves an array under a name to a GPU itself: it is a tensor on the CPU, too."""
+    bases = (base.info for base in cls.bases if isinstance(base, Class))
+    return name in cls.moved or any(is_moved(base, name) for base in bases)
+
+
 def columns(examples: Kind) -> Kind:
     """``dataset._datasets``: the arrays that a TupleDataset was made of, as those of MNIST and the like."""
     parts = examples.element.items if isinstance(examples, Lst) and isinstance(examples.element, Tup) else ()

@@ -63,9 +63,8 @@ def unary_math_function_unittest(
 
     def double_backward(self: Any, device: str) -> None:
         x, gy, ggx = (torch.as_tensor(a, device=device) for a in (self.x, self.gy, self.ggx))
-        check_double_backward(
-            (lambda x: func(x) ** 2) if is_linear else func, x, gy, ggx, **self.double_backward_options
-        )
+        checked = (lambda x: func(x) ** 2) if is_linear else func
+        check_double_backward(checked, x, gy, ggx, **self.double_backward_options)
 
     def decorate(case: Any) -> Any:
         case.setUp = set_up

@@ -13,6 +13,7 @@ from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept, own_class
 from chainer2torch.rules.table import Row
 
 
@@ -63,26 +64,23 @@ def _as_the_row_says(context: Context, decisions: Decisions, node: ast.AST, row:
 
 
 def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> None:
-    """``self.u = array`` of a buffer: PyTorch takes no host array there."""
+    """``self.u = array`` of a buffer, which takes no host array, or of what its class moves itself."""
     kinds = options(context.kind(node.value))
     for target in node.targets:
         if (
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
             and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
-            and (cls := _own_class(context, target)) is not None
-            and is_buffer(cls, target.attr)
-            and not _is_registered_next(context, node)
+            and (cls := own_class(context, target)) is not None
+            and _is_tensor(context, cls, node, target)
         ):
             decisions.wrap(node.value, tensor_of(context, node.value))
 
 
-def _own_class(context: Context, target: ast.Attribute) -> ClassInfo | None:
-    """The class of a method in which an attribute of ``self`` is set."""
-    method = context.source.enclosing(target, ast.FunctionDef)
-    first = method.args.args[:1] if isinstance(method, ast.FunctionDef) else []
-    named = isinstance(target.value, ast.Name) and [one.arg for one in first] == [target.value.id]
-    return context.enclosing_class(target) if named else None
+def _is_tensor(context: Context, cls: ClassInfo, node: ast.Assign, target: ast.Attribute) -> bool:
+    if is_buffer(cls, target.attr):
+        return not _is_registered_next(context, node)
+    return is_kept(context, cls, target) and not is_brought_back(context, node.value)
 
 
 def _assigned(context: Context, statement: ast.AST | None) -> ast.Assign | None:

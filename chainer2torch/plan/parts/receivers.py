@@ -19,7 +19,12 @@ from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
-from chainer2torch.plan.questions.receivers import among_tensors, seen_before, tested_as_array
+from chainer2torch.plan.questions.receivers import (
+    among_tensors,
+    is_asked_like_array,
+    seen_before,
+    tested_as_array,
+)
 from chainer2torch.plan.questions.rows import PARAMETERS
 
 # Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
@@ -150,7 +155,10 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         return
     held = is_held_array(context, node.value) or node.attr == "get" and _was_held(context, node.value)
     if context.analysis.kind(node.value) == UNKNOWN and (
-        held or tested_as_array(context, node.value) or node.attr in _OTHER_MEANING and among_tensors(context, call)
+        held
+        or tested_as_array(context, node.value)
+        or (node.attr in _OTHER_MEANING or is_asked_like_array(context, node))
+        and among_tensors(context, call)
     ):
         if context.choices.style == "native" and node.attr == "get" and not (call.args or call.keywords):
             # CuPy's, which no other array has; a dict's takes a key

@@ -18,6 +18,7 @@ from chainer2torch.plan.questions.first_values import FirstValues, first_values,
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
+from chainer2torch.plan.questions.kept_on_device import is_brought_back
 from chainer2torch.plan.questions.device_specs import moves_by_number
 from chainer2torch.plan.questions.meeting_iterators import leaving_out_short_batches
 from chainer2torch.plan.questions.nones import may_be_none
@@ -99,6 +100,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
         is_made=lambda node: maker(context, node) is not None,
+        brought_back=lambda: is_brought_back(context, call),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_paired=lambda: names_paired(context, call),

@@ -10,6 +10,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _OF_ARRAYS = (Ref("numpy.ndarray"), Ref("chainer.backends.cuda.ndarray"), Ref("chainer.get_array_types"))
+_OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "astype", "dtype", "max", "min", "ndim", "ravel", "shape"})
 
 
 def seen_before(context: Context, node: ast.Attribute) -> bool:
@@ -80,6 +81,21 @@ def _is_of_arrays(context: Context, cls: ast.expr) -> bool:
     kind = context.analysis.kind(cls.func if isinstance(cls, ast.Call) else cls)
     owner = context.analysis.kind(cls.value) if isinstance(cls, ast.Attribute) and cls.attr == "ndarray" else None
     return kind in _OF_ARRAYS or isinstance(owner, Ref) and owner.name in CUPY
+
+
+def is_asked_like_array(context: Context, node: ast.Attribute) -> bool:
+    """Whether a function asks a name that it copies, or the copy, for what arrays alone have: ``x.argmax()``."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    call = context.source.parents.get(node)
+    if node.attr != "copy" or function is None or not isinstance(node.value, ast.Name):
+        return False
+    if not isinstance(call, ast.Call) or call.args or call.keywords:
+        return False
+    statement = context.source.parents.get(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {node.value.id, *(target.id for target in targets if isinstance(target, ast.Name))}
+    asked = (n for n in nodes_of(function) if isinstance(n, ast.Attribute) and n.attr in _OF_ARRAYS_ALONE)
+    return any(isinstance(n.value, ast.Name) and n.value.id in names for n in asked)
 
 
 def _is_given_to_functions(context: Context, node: ast.Attribute, function: ast.AST) -> bool:
