@@ -126,6 +126,10 @@ def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterward
         ("x.flatten(1)", {"flatten -> ravel", "1 -> 2"}),
         ("zip(x, x, strict=True)", set()),
         ("warnings.warn(x, stacklevel=2)", set()),
+        ("torch.from_numpy(np.empty(0, dtype=x)).dtype", set()),
+        ("torch.empty(0, dtype=x).numpy().dtype", set()),
+        ("torch.empty(0, dtype=x).shape", {"0 -> 1"}),
+        ("x.empty(0)[1].dtype", {"0 -> 1", "1 -> 2"}),
         ("f(x, other=2)", {"2 -> 3"}),
     ],
 )

@@ -105,6 +105,7 @@ def _neighbour(node: ast.Call) -> Iterator[tuple[str, Callable[[], None]]]:
 
 def _code(function: _Function) -> Iterator[ast.AST]:
     """The nodes that compute something."""
+    unread = {id(size) for node in ast.walk(function) if (size := _unread_size(node)) is not None}
     pending: list[ast.AST] = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
     pending += function.body
     while pending:
@@ -115,12 +116,26 @@ def _code(function: _Function) -> Iterator[ast.AST]:
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         ):
             continue
+        if id(node) in unread:
+            continue
         yield node
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list"):
                 pending += [
                     item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST)
                 ]
+
+
+def _unread_size(node: ast.AST) -> ast.expr | None:
+    """The size in ``np.empty(0, dtype).dtype``: of such an array only the dtype is read."""
+    value = node.value if isinstance(node, ast.Attribute) and node.attr == "dtype" else None
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "empty":
+            return value.args[0] if value.args else None
+        if value.func.attr not in ("numpy", "from_numpy"):
+            return None
+        value = value.args[0] if value.args else value.func.value
+    return None
 
 
 def wrong_text(mutant: HelperMutant) -> str:
