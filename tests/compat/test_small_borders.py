@@ -181,3 +181,18 @@ def test_matrices_have_two_axes(shape):
         except ValueError:
             found.append(None)
     assert found[0] == found[1]
+
+
+def test_a_rule_without_an_optimizer_updates_half_numbers_too():
+    class Rule(update_rule.UpdateRule):
+        def update_core(self, param):
+            param.data -= param.grad
+
+    param = nn.Parameter(torch.ones(2, dtype=torch.float16))
+    param.grad = torch.full((2,), 0.5, dtype=torch.float16)
+    rule = Rule()
+    rule.update(param)
+    assert param.tolist() == [0.5, 0.5] and rule.t == 1
+    rule.enabled = False
+    rule.update(param)
+    assert param.tolist() == [0.5, 0.5] and rule.t == 1
