@@ -220,6 +220,8 @@ def test_a_wrong_helper_stands_in_the_texts_that_are_vendored_too():
     changed = [line for line in text.splitlines() if line not in right.splitlines()]
     assert any(helper_mutants.RAN in line for line in changed)
     assert "    return torch.where((x1 > x2) | x1.isnan(), x1, x2)" in changed
+    (function,) = (node for node in ast.parse(text).body if getattr(node, "name", None) == "maximum")
+    assert "Source: chainer.functions.maximum" in ast.get_docstring(function)  # tests of signatures read it
     assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(right))
 
 

@@ -143,7 +143,7 @@ def wrong_text(mutant: HelperMutant) -> str:
     text = mutant.path.read_text(encoding="utf-8")
     node = dict(functions(copy.deepcopy(_tree(mutant.path)).body))[mutant.name]
     _changes(node)[mutant.number][2]()
-    node.body.insert(0, _tells())
+    _tell(node)
     lines = text.splitlines()
     assert node.end_lineno is not None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -164,7 +164,7 @@ def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
     defaults = len(node.args.defaults) + len(node.args.kw_defaults)
     _changes(node)[mutant.number][2]()
     if told:
-        node.body.insert(0, _tells())
+        _tell(node)
     target = _function(module, mutant.name)
     code = _find(compile(ast.fix_missing_locations(tree), str(mutant.path), "exec"), mutant.name.split("."))
     before = target.__code__, target.__defaults__, target.__kwdefaults__
@@ -183,8 +183,10 @@ def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
         target.__code__, target.__defaults__, target.__kwdefaults__ = before
 
 
-def _tells() -> ast.stmt:
-    return ast.parse(f"getattr(__import__('builtins'), {RAN!r}, [0])[0] = 1").body[0]
+def _tell(node: _Function) -> None:
+    """Lets a function say that it runs, behind its docstring."""
+    told = ast.parse(f"getattr(__import__('builtins'), {RAN!r}, [0])[0] = 1").body[0]
+    node.body.insert(1 if ast.get_docstring(node) is not None else 0, told)
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
