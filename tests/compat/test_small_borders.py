@@ -7,10 +7,11 @@ import pytest
 import torch
 from chainer import gradient_check as theirs_check
 from chainer import testing as theirs_tools
-from chainer.link_hooks import SpectralNormalization
+from chainer.link_hooks import SpectralNormalization, TimerHook
 from torch import nn
 
 from chainer2torch.compat.dataset import convert, datasets, iterators
+from chainer2torch.compat.distributions.distributions import UniformDistribution
 from chainer2torch.compat.hooks import link_hooks
 from chainer2torch.compat.optimizers import update_rule
 from chainer2torch.compat.optimizers.optimizers_by_name import OptimizersByName
@@ -196,3 +197,20 @@ def test_a_rule_without_an_optimizer_updates_half_numbers_too():
     rule.enabled = False
     rule.update(param)
     assert param.tolist() == [0.5, 0.5] and rule.t == 1
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-10, 1e-9, 5e-7, 1e-6, 9e-4, 1e-3, 0.5, 1.0, 120.0])
+def test_units_of_times(seconds):
+    assert link_hooks._unit_of(seconds) == TimerHook()._choose_unit(seconds)[1]
+
+
+def test_divergence_of_uniform_distributions_with_the_same_borders():
+    low, high = np.array([0.0, 0.0, -1.0, 0.0], "f"), np.array([1.0, 2.0, 1.0, 1.0], "f")
+    other_low, other_high = np.array([0.0, -1.0, -0.5, 0.0], "f"), np.array([1.0, 2.0, 1.0, 0.5], "f")
+    theirs = chainer.kl_divergence(
+        chainer.distributions.Uniform(low=low, high=high), chainer.distributions.Uniform(low=other_low, high=other_high)
+    )
+    made = [torch.as_tensor(value) for value in (low, high, other_low, other_high)]
+    ours = UniformDistribution(low=made[0], high=made[1])._kl(UniformDistribution(low=made[2], high=made[3]))
+    np.testing.assert_allclose(ours, theirs.array, rtol=1e-6)
+    assert np.isfinite(theirs.array).tolist() == [True, True, False, False]
