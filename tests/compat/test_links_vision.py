@@ -98,11 +98,36 @@ def test_googlenet(T):
     assert module.training and not y.requires_grad
 
 
-def test_ten_crops(T):
-    images = np.random.RandomState(0).randn(2, 3, 256, 256).astype("f")
+@pytest.mark.parametrize("size", [(256, 256), (230, 241)])
+def test_ten_crops(T, size):
+    images = np.random.RandomState(0).randn(2, 3, *size).astype("f")
     np.testing.assert_array_equal(
         T._ten_crops(torch.tensor(images)).numpy(), chainer.utils.imgproc.oversample(images, (224, 224))
     )
+
+
+@pytest.mark.parametrize("oversample", [(), (True,), (False,)])
+def test_predictions_see_ten_crops_or_the_middle(T, oversample):
+    """Of networks that give back some points of what they are shown."""
+
+    class Their(L.VGG16Layers):
+        def __init__(self):
+            chainer.Chain.__init__(self)
+
+        def __call__(self, x, layers):
+            return {layers[0]: x[:, :, ::40, ::50].reshape(len(x), -1)}
+
+    class Our(T.VGG16Layers):
+        def __init__(self):
+            torch.nn.Module.__init__(self)
+            self.unused = torch.nn.Parameter(torch.ones(1))
+
+        def forward(self, x, layers):
+            assert not self.training and not torch.is_grad_enabled()
+            return {layers[0]: x[:, :, ::40, ::50].flatten(1)}
+
+    expected = Their().predict(IMAGES, *oversample).array
+    np.testing.assert_allclose(Our().predict(IMAGES, *oversample), expected, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["VGG16Layers", "VGG19Layers"])

@@ -212,3 +212,23 @@ def test_the_state_of_a_rule_can_be_made_early_and_put_elsewhere(name):
     for expected, found in zip(*memories, strict=True):
         assert np.abs(expected).max() > 0
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("stepped", [True, False])
+def test_statistics_of_layers_are_no_state_of_an_optimizer(stepped):
+    theirs = chainer.Chain(fc=chainer.links.Linear(3, 4), bn=chainer.links.BatchNormalization(4))
+    ours = torch.nn.ModuleDict({"fc": torch.nn.Linear(3, 4), "bn": torch.nn.BatchNorm1d(4)})
+    reference = chainer.optimizers.MomentumSGD().setup(theirs)
+    optimizer = optimizer_tests.optimizers.MomentumSGD().setup(ours)
+    if stepped:
+        for param in theirs.params():
+            param.grad = np.ones_like(param.array)
+        for param in ours.parameters():
+            param.grad = torch.ones_like(param)
+        reference.update()
+        optimizer.update()
+    stored = entries_of(reference), entries_of(optimizer)
+    same_entries(*stored)
+    new = optimizer_tests.optimizers.MomentumSGD().setup(torch.nn.ModuleDict({"fc": torch.nn.Linear(3, 4)}))
+    read_into(new, {key: value for key, value in stored[0].items() if "bn" not in key})
+    assert new.t == stepped

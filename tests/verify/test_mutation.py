@@ -23,6 +23,7 @@ from chainer2torch.verify.rules.isolation import isolated, limited
 from chainer2torch.verify.rules.mutation import KILLED, NOT_RUN, Verdict, every_row_mutant
 from chainer2torch.verify.rules.mutation_report import MutationReport, Reason, run
 from chainer2torch.verify.rules.verify_rules import Plan
+from tests.support import helper_calls, helper_mutation
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = load_rules(strict=False)
@@ -125,6 +126,10 @@ def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterward
         ("x.flatten(1)", {"flatten -> ravel", "1 -> 2"}),
         ("zip(x, x, strict=True)", set()),
         ("warnings.warn(x, stacklevel=2)", set()),
+        ("torch.from_numpy(np.empty(0, dtype=x)).dtype", set()),
+        ("torch.empty(0, dtype=x).numpy().dtype", set()),
+        ("torch.empty(0, dtype=x).shape", {"0 -> 1"}),
+        ("x.empty(0)[1].dtype", {"0 -> 1", "1 -> 2"}),
         ("f(x, other=2)", {"2 -> 3"}),
     ],
 )
@@ -143,6 +148,43 @@ def test_a_process_that_a_test_forks_says_that_the_mutant_ran(monkeypatch):
         process.start()
         process.join()
     assert ran[0] == 1
+
+
+def test_the_tests_of_a_mutant_run_its_statement(tmp_path):
+    path = tmp_path / "helper.py"
+    path.write_text("def f(\n    a=1,\n):\n    if a and (\n        a > 2\n    ):\n        return 3\n    return 4\n")
+    lines = helper_mutation._statements(path)
+    assert [lines[n] for n in (2, 5, 6, 7, 8)] == [(1, 3), (4, 6), (4, 6), (7, 7), (8, 8)]
+    mutant = next(m for m in helper_mutants.mutants(MATH) if m.name == "clip")
+    called = helper_calls.Called(
+        0.1, frozenset({f"compat.{mutant.room}:clip"}), {f"compat.{mutant.room}": frozenset({1})}
+    )
+    assert not helper_mutation._runs(mutant, called)  # the function is called, the line is not reached
+    assert helper_mutation._runs(dataclasses.replace(mutant, default=True), called)
+    there = dataclasses.replace(called, lines={f"compat.{mutant.room}": frozenset({mutant.line})})
+    assert helper_mutation._runs(mutant, there)
+
+
+def test_a_record_of_calls_knows_lines_and_forked_processes(tmp_path):
+    file, path = tmp_path / "test_it.py", tmp_path / "record.json"
+    file.write_text(
+        "import multiprocessing\n"
+        "import torch\n"
+        "from chainer2torch.compat.functions.math_functions import clip, maximum\n"
+        "def test_here():\n    clip(torch.ones(1), 0, 2)\n"
+        "def test_in_a_process():\n"
+        "    x = torch.ones(1)\n"
+        "    process = multiprocessing.get_context('fork').Process(target=maximum, args=(x, x))\n"
+        "    process.start()\n    process.join()\n"
+    )
+    helper_calls.write(path, {"::test_before": helper_calls.Called(0.5)})  # what is there already stays
+    command = [sys.executable, "-m", "tests.support.helper_calls", str(path), str(file)]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
+    found = {name.rpartition("::")[2]: called for name, called in helper_calls.read(path).items()}
+    room = "compat.functions.math_functions"
+    assert f"{room}:clip" in found["test_here"].names and found["test_here"].lines[room]
+    assert f"{room}:maximum" in found["test_in_a_process"].names and found["test_in_a_process"].lines[room]
+    assert found["test_before"] == helper_calls.Called(0.5)
 
 
 def test_a_helper_is_used_by_what_calls_it():
@@ -178,6 +220,8 @@ def test_a_wrong_helper_stands_in_the_texts_that_are_vendored_too():
     changed = [line for line in text.splitlines() if line not in right.splitlines()]
     assert any(helper_mutants.RAN in line for line in changed)
     assert "    return torch.where((x1 > x2) | x1.isnan(), x1, x2)" in changed
+    (function,) = (node for node in ast.parse(text).body if getattr(node, "name", None) == "maximum")
+    assert "Source: chainer.functions.maximum" in ast.get_docstring(function)  # tests of signatures read it
     assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(right))
 
 

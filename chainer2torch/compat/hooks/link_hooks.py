@@ -234,9 +234,9 @@ class SpectralNormalization(_WeightHook):
             delattr(link, "gamma")
 
     def _prepare(self, link: nn.Module, weight: torch.Tensor) -> None:
-        matrix = _as_matrix(link, weight.detach())
-        if matrix.shape[0] == 0:
+        if not weight.numel():
             raise ValueError(f"{self.weight_name} is empty")
+        matrix = _as_matrix(link, weight.detach())
         setattr(link, self.vector_name, torch.randn(matrix.shape[0], dtype=weight.dtype, device=weight.device))
         register_persistent(link, self.vector_name)
         if self.use_gamma:

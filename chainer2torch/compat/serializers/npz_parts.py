@@ -9,7 +9,7 @@ import numpy as np
 import torch.nn as nn
 
 from chainer2torch.compat.links.link_serialize import serialize
-from chainer2torch.compat.serializers.serializers import chainer_entries, load_entries
+from chainer2torch.compat.serializers.serializers import _is_ignored, chainer_entries, load_entries
 from chainer2torch.compat.serializers.state_io import StateReader, StateWriter
 from chainer2torch.compat.serializers.weight_files import read_archive
 
@@ -37,6 +37,10 @@ class NpzDeserializer(StateReader):
 
     def __getitem__(self, name: str) -> NpzDeserializer:
         return NpzDeserializer(self.entries, self.path + name.strip("/") + "/", self.strict, self.ignore_names)
+
+    def __call__(self, key: str, value: Any) -> Any:
+        """The stored value, or ``value`` itself where the key is to be left alone."""
+        return value if _is_ignored(self.path + key.lstrip("/"), self.ignore_names) else super().__call__(key, value)
 
     def load(self, obj: Any) -> None:
         """Loads a module, an optimizer, or what has a ``serialize`` method; keys that are left over do not matter.

@@ -105,6 +105,7 @@ def _neighbour(node: ast.Call) -> Iterator[tuple[str, Callable[[], None]]]:
 
 def _code(function: _Function) -> Iterator[ast.AST]:
     """The nodes that compute something."""
+    unread = {id(size) for node in ast.walk(function) if (size := _unread_size(node)) is not None}
     pending: list[ast.AST] = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
     pending += function.body
     while pending:
@@ -115,6 +116,8 @@ def _code(function: _Function) -> Iterator[ast.AST]:
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         ):
             continue
+        if id(node) in unread:
+            continue
         yield node
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list"):
@@ -123,12 +126,24 @@ def _code(function: _Function) -> Iterator[ast.AST]:
                 ]
 
 
+def _unread_size(node: ast.AST) -> ast.expr | None:
+    """The size in ``np.empty(0, dtype).dtype``: of such an array only the dtype is read."""
+    value = node.value if isinstance(node, ast.Attribute) and node.attr == "dtype" else None
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "empty":
+            return value.args[0] if value.args else None
+        if value.func.attr not in ("numpy", "from_numpy"):
+            return None
+        value = value.args[0] if value.args else value.func.value
+    return None
+
+
 def wrong_text(mutant: HelperMutant) -> str:
     """The text of the helper's file with the mutant in it, which sets ``RAN``; the function's own comments are gone."""
     text = mutant.path.read_text(encoding="utf-8")
     node = dict(functions(copy.deepcopy(_tree(mutant.path)).body))[mutant.name]
     _changes(node)[mutant.number][2]()
-    node.body.insert(0, _tells())
+    _tell(node)
     lines = text.splitlines()
     assert node.end_lineno is not None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -149,7 +164,7 @@ def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
     defaults = len(node.args.defaults) + len(node.args.kw_defaults)
     _changes(node)[mutant.number][2]()
     if told:
-        node.body.insert(0, _tells())
+        _tell(node)
     target = _function(module, mutant.name)
     code = _find(compile(ast.fix_missing_locations(tree), str(mutant.path), "exec"), mutant.name.split("."))
     before = target.__code__, target.__defaults__, target.__kwdefaults__
@@ -168,8 +183,10 @@ def applied(mutant: HelperMutant, told: bool = False) -> Iterator[None]:
         target.__code__, target.__defaults__, target.__kwdefaults__ = before
 
 
-def _tells() -> ast.stmt:
-    return ast.parse(f"getattr(__import__('builtins'), {RAN!r}, [0])[0] = 1").body[0]
+def _tell(node: _Function) -> None:
+    """Lets a function say that it runs, behind its docstring."""
+    told = ast.parse(f"getattr(__import__('builtins'), {RAN!r}, [0])[0] = 1").body[0]
+    node.body.insert(1 if ast.get_docstring(node) is not None else 0, told)
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
