@@ -12,4 +12,23 @@ def called_method(analysis: Analysis, cls: str | ClassInfo) -> FuncInfo | None:
     return next((o.methods[name] for name in ("__call__", "forward") for o in owners if name in o.methods), None)
 
 
-__all__ = ["called_method"]
+def keeping_call(analysis: Analysis) -> frozenset[ClassInfo]:
+    """The classes of links whose `__call__` keeps its name, since `forward` is something else in them.
+
+    That is so where the class, one above or one below has a `forward`: as `forward` the method of the base would be
+    hidden by that of the heir which it calls. Where one of a line keeps the name, all above and below it do.
+    """
+    calling = [c for c in analysis.classes.values() if "__call__" in c.methods and analysis.derives(c, "chainer.Link")]
+    lines = {
+        cls: [other for other in analysis.classes.values() if other in analysis.mro(cls) or cls in analysis.mro(other)]
+        for cls in calling
+    }
+    found = {c for c in calling if any("forward" in k.methods or "forward" in k.attrs for k in lines[c])}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {c for c in calling if any(k in found for k in lines[c])}
+    return frozenset(found)
+
+
+__all__ = ["called_method", "keeping_call"]
