@@ -24,7 +24,7 @@ def trained_model(context: Context, call: ast.Call, cuts: tuple[str, ...]) -> as
     source = context.source
     statement = source.parents[call]
     scope = source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef) or source.tree
-    block = source.block(statement)
+    block = [other for other in source.block(statement) if isinstance(other, ast.stmt)]
     if not isinstance(statement, ast.Expr) or statement not in block or context.analysis.once(_freezes):
         return None
     model, updated = _before(block, statement), _behind(block, statement)
