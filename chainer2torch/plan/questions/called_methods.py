@@ -18,11 +18,13 @@ def keeping_call(analysis: Analysis) -> frozenset[ClassInfo]:
     That is so where the class, one above or one below has a `forward`: as `forward` the method of the base would be
     hidden by that of the heir which it calls. Where one of a line keeps the name, all above and below it do.
     """
-    calling = [c for c in analysis.classes.values() if "__call__" in c.methods and analysis.derives(c, "chainer.Link")]
-    lines = {
-        cls: [other for other in analysis.classes.values() if other in analysis.mro(cls) or cls in analysis.mro(other)]
-        for cls in calling
-    }
+    above = {cls: [c for c in analysis.mro(cls) if isinstance(c, ClassInfo)] for cls in analysis.classes.values()}
+    below: dict[ClassInfo, list[ClassInfo]] = {}
+    for cls, owners in above.items():
+        for owner in owners:
+            below.setdefault(owner, []).append(cls)
+    calling = [c for c in above if "__call__" in c.methods and analysis.derives(c, "chainer.Link")]
+    lines = {cls: [*above[cls], *below.get(cls, ())] for cls in calling}
     found = {c for c in calling if any("forward" in k.methods or "forward" in k.attrs for k in lines[c])}
     size = -1
     while size != len(found):
