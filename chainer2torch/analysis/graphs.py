@@ -205,10 +205,14 @@ class _Reading:
             self._bind(target, self._value(value, state), state)
 
     def _bind(self, target: ast.expr, value: Value, state: State) -> None:
-        """The names of a target get a value, all of them the same one: `y, h = step(x, h)` is one computation."""
+        """The names of a target get a value, all of them the same one: `y, h = step(x, h)` is one computation.
+
+        Each has a last step of its own all the same: where the graph of one is cut, that step of another is not.
+        """
         if isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
-                self._bind(part, value, state)
+                own = {Step(next(self.numbers))} if value.heads and len(target.elts) > 1 else set()
+                self._bind(part, dataclasses.replace(value, behind=value.behind | own), state)
         elif isinstance(target, ast.Starred):
             self._bind(target.value, value, state)
         elif isinstance(target, ast.Subscript):

@@ -144,3 +144,40 @@ def main(batches):
 
 main([np.zeros((1, 3), 'f')])
 """
+
+
+UNPACKED = """
+def both(x, g, d):
+    fake = x * g
+    return fake, F.sum(F.tanh(fake * d))
+
+
+def run(xs):
+    g = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
+    d = chainer.Parameter(np.array([[3.0, -1.0]], 'f'))
+    fake, score = both(xs[0], g, d)
+    loss_gen = -score
+    BEFORE
+    g.cleargrad()
+    d.cleargrad()
+    loss_gen.backward()
+    fake.unchain_backward()
+    d.cleargrad()
+    AFTER
+    loss_dis.backward()
+    return [np.array(g.grad), np.array(d.grad)]
+"""
+LOSS = "loss_dis = F.sum(xs[1] * d ** 2) + score"
+
+
+def test_what_came_with_a_cut_value_goes_backward_twice():
+    theirs, ours, code = run(UNPACKED.replace("BEFORE", LOSS).replace("    AFTER\n", ""))
+    assert "loss_gen.backward(retain_graph=True)" in code and "compat.backward_until(loss_dis, fake)" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_whether_a_cut_reaches_what_came_with_the_value_is_not_guessed():
+    """It was detached as well, so that the loss had no gradient by it."""
+    code = migrated(UNPACKED.replace("    BEFORE\n", "").replace("AFTER", LOSS)).code
+    assert "score = score.detach()" not in code, code

@@ -84,6 +84,10 @@ def test_only_the_model_that_learns_gets_gradients():
         ("        self.dis_optimizer.update()\n", "        y = 0\n        self.dis_optimizer.update()\n"),
         ("fake = self.gen(z)", "fake = F.tanh(self.gen(z))"),
         (
+            "        self.enc_optimizer.setup(self.enc)\n",
+            "        self.enc_optimizer.setup(self.enc)\n        self.enc.disable_update()\n",
+        ),
+        (
             "def loss(self, y):",
             "def loss(self, y):\n        self.enc.cleared = self.enc(chainer.Variable(np.ones((1, 3), 'f')))",
         ),

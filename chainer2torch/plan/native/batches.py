@@ -26,6 +26,7 @@ from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.questions.called_methods import called_method
 from chainer2torch.plan.questions.paths import is_path
 
 _CLASSIFIER = "chainer.links.Classifier"
@@ -56,16 +57,10 @@ def _parts(analysis: Analysis, kind: Kind) -> tuple[str, ...] | None:
         )
         names = inner or _INPUT
         return (*names, _LABEL if _LABEL not in names else "label")
-    return next(
-        (
-            _parameters(owner.methods[name], True)
-            for owner in analysis.mro(kind.cls)
-            if isinstance(owner, ClassInfo)
-            for name in ("forward", "__call__")
-            if name in owner.methods
-        ),
-        _INPUT if analysis.is_link(kind) else None,
-    )
+    method = called_method(analysis, kind.cls)
+    if method is not None:
+        return _parameters(method, True)
+    return _INPUT if analysis.is_link(kind) else None
 
 
 def takes_several(analysis: Analysis, callee: Kind) -> bool:
@@ -81,14 +76,8 @@ def _takes_several(analysis: Analysis, kind: Kind) -> bool:
     if analysis.derives(kind.cls, _CLASSIFIER):  # its label is one of them
         key = analysis.objects.get(kind.site, {}).get("label_key", Const(-1))
         return _plain(kind) and isinstance(key, Const) and isinstance(key.value, int)
-    methods = (
-        _required(owner.methods[name], True)
-        for owner in analysis.mro(kind.cls)
-        if isinstance(owner, ClassInfo)
-        for name in ("forward", "__call__")
-        if name in owner.methods
-    )
-    return next(methods, 0) > 1
+    method = called_method(analysis, kind.cls)
+    return method is not None and _required(method, True) > 1
 
 
 def _required(function: FuncInfo, bound: bool) -> int:

@@ -59,7 +59,7 @@ def emit_base(objects: Objects, context: Context, decisions: Decisions) -> None:
 
 def _classes(analysis: Analysis) -> frozenset[ClassInfo]:
     found = [cls for cls in analysis.classes.values() if _only_goes_around(analysis, cls)]
-    named = _named_otherwise(analysis)
+    named = _named_otherwise(analysis) if found else set()
     return frozenset(cls for cls in found if cls not in named)
 
 

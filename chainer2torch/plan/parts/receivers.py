@@ -52,6 +52,8 @@ _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"})
+_SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
+_OF_A_LAYER = "It is asked for its `W`, too: a layer, whose setting has this name in PyTorch."
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _OF_PARTS = frozenset({"W", "array", "data", "grad"})  # attributes that are arrays or parameters
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
@@ -76,7 +78,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr in _OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(context, decisions, node)
         return
-    if attribute_of_array(context, decisions, node):
+    if attribute_of_array(context, decisions, node) or _setting_of_layer(context, decisions, node):
         return
     without_rule(context, decisions, node)
     known = not _nobody_knows(context, context.analysis.kind(node.value))
@@ -118,6 +120,24 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is",
         "C2T390",
     )
+
+
+def _setting_of_layer(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """``l.pad`` beside ``l.W`` in a function of which nobody knows what it is given."""
+    owner = node.value
+    if node.attr not in _SETTINGS or context.choices.style != "native" or not isinstance(node.ctx, ast.Load):
+        return False
+    if context.kind(owner) != UNKNOWN or not context.imports_chainer or context.is_called(node):
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    if function is None or not any(
+        isinstance(n, ast.Attribute) and n.attr == "W" and ast.unparse(n.value) == ast.unparse(owner)
+        for n in nodes_of(function)
+    ):
+        return False
+    decisions.replace(node, f"layer.{_SETTINGS[node.attr]}", {"layer": context.operand(owner)})
+    decisions.mark(node, None, f"?.{node.attr}", "review", _OF_A_LAYER, "C2T390", quiet=True)
+    return True
 
 
 def _walk(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -10,10 +10,11 @@ import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.models.used_parameters import LINKS_OF_LISTS, TENSOR_PARAMETERS
-from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.called_methods import called_method
 from chainer2torch.plan.questions.nones import bound
 
 _DEPTH = 3
@@ -47,13 +48,8 @@ def _called(context: Context, kind: Kind) -> FuncInfo | None:
         return kind.info if of_model and _is_plain(kind.info) else None
     if not isinstance(kind, Inst) or not context.analysis.is_link(kind):
         return None
-    for base in context.analysis.mro(kind.cls):
-        if not isinstance(base, ClassInfo):
-            return None
-        found = next((base.methods[name] for name in ("forward", "__call__") if name in base.methods), None)
-        if found is not None:
-            return found if _is_plain(found) else None
-    return None
+    found = called_method(context.analysis, kind.cls)
+    return found if found is not None and _is_plain(found) else None
 
 
 def _is_plain(info: FuncInfo) -> bool:

@@ -12,6 +12,7 @@ from chainer2torch.analysis.kinds import Inst, Ref, Unknown, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.called_methods import keeping_call
 
 _ASKING = frozenset(f"inspect.{name}" for name in ("getargspec", "getcallargs", "getfullargspec", "signature"))
 _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
@@ -43,6 +44,8 @@ def _asked(context: Context, decisions: Decisions, call: ast.Call, function: str
         return
     kinds = options(context.kind(argument))
     links = [kind for kind in kinds if isinstance(kind, Inst) and context.analysis.is_link(kind)]
+    if links and len(links) == len(kinds) and all(_keeps_call(context, kind) for kind in links):
+        return
     if len(links) == len(kinds) and all(_is_own(context, kind) for kind in links):
         decisions.wrap(argument, "value.forward")
     elif links or any(isinstance(kind, Unknown) for kind in kinds):
@@ -55,7 +58,14 @@ def _is_call_of_a_link(context: Context, node: ast.expr) -> bool:
     """``link.__call__`` of a link of the project."""
     if not isinstance(node, ast.Attribute) or node.attr != "__call__":
         return False
-    return all(isinstance(kind, Inst) and _is_own(context, kind) for kind in options(context.kind(node.value)))
+    kinds = options(context.kind(node.value))
+    return all(isinstance(k, Inst) and _is_own(context, k) and not _keeps_call(context, k) for k in kinds)
+
+
+def _keeps_call(context: Context, kind: Inst) -> bool:
+    """Whether what a link is called with is still said by its `__call__`."""
+    kept = context.analysis.once(keeping_call)
+    return isinstance(kind.cls, ClassInfo) and any(cls in kept for cls in context.analysis.mro(kind.cls))
 
 
 def _is_own(context: Context, kind: Inst) -> bool:

@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
+from chainer2torch.plan.questions.called_methods import keeping_call
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import called_from, is_given_links, next_constructor, takes_no_more
 from chainer2torch.plan.questions.held_layers import held_layers
@@ -152,14 +153,12 @@ def _lines_of_held(context: Context, held: list[tuple[str, list[ast.Call]]]) -> 
 def call_method(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
     """``__call__`` of a Chain becomes ``forward``, so that module hooks run.
 
-    Not where something else has that name: a method, or ``self.forward = []``, which would hide it.
+    Not where something else has that name: a method, or ``self.forward = []``, which would hide it, also in an heir.
     """
     method = cls.methods.get("__call__")
     if method is None or not context.analysis.derives(cls, "chainer.Link"):
         return
-    if any(
-        isinstance(k, ClassInfo) and ("forward" in k.methods or "forward" in k.attrs) for k in context.analysis.mro(cls)
-    ):
+    if cls in context.analysis.once(keeping_call):
         return
     decisions.edit(method.node, Rename(context.source.start(method.node), "forward"))
     for node in nodes_of(cls.node):

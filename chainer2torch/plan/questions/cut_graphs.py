@@ -143,6 +143,8 @@ class _Function:
         ):
             return None
         names = tuple(name for name in use.kept if not self._is_number(name))
+        if any(receiver.id in group and set(names) & group - {receiver.id} for group in self._unpacked()):
+            return None  # whether the cut reaches what came with it is not seen
         kinds = {name: self._kinds(name) for name in names}
         if any(not self._is_tensor(name, found, receiver.id) for name, found in kinds.items()):
             return None
@@ -165,6 +167,12 @@ class _Function:
             self.stops[backward] = tuple(dict.fromkeys(made(name) if name in renamed else name for name in names))
         self.renamed = renamed if self.stops else set()
         return True
+
+    def _unpacked(self) -> list[set[str]]:
+        """The names that get the values of one call: ``fake, score = self.run()``."""
+        assigned = [node for node in nodes_of(self.scope) if isinstance(node, ast.Assign)]
+        targets = [t for node in assigned if isinstance(node.value, ast.Call) for t in node.targets]
+        return [{n.id for n in t.elts if isinstance(n, ast.Name)} for t in targets if isinstance(t, ast.Tuple)]
 
     def _updates_behind(self, call: ast.Call) -> bool:
         """Whether ``optimizer.update(lossfun, ...)`` goes backward behind a cut: where that ends is not seen here."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Ref, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.paths import is_path
 
+_FREEZING = ("disable_update", "requires_grad", "update_rule")
 _CLEARS = frozenset({"cleargrads", "zerograds"})
 
 
@@ -22,8 +24,8 @@ def trained_model(context: Context, call: ast.Call, cuts: tuple[str, ...]) -> as
     source = context.source
     statement = source.parents[call]
     scope = source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef) or source.tree
-    block = [s for s in source.block(statement) if isinstance(s, ast.stmt)]
-    if not isinstance(statement, ast.Expr) or statement not in block:
+    block = [other for other in source.block(statement) if isinstance(other, ast.stmt)]
+    if not isinstance(statement, ast.Expr) or statement not in block or context.analysis.once(_freezes):
         return None
     model, updated = _before(block, statement), _behind(block, statement)
     if model is None or updated is None:
@@ -38,6 +40,11 @@ def trained_model(context: Context, call: ast.Call, cuts: tuple[str, ...]) -> as
     makers = [_maker(scope, name) for name in cuts]
     apart = all(maker in cleared and not _is_part(maker, text) and not _is_part(text, maker) for maker in makers)
     return model if apart else None
+
+
+def _freezes(analysis: Analysis) -> bool:
+    """Whether a file freezes parameters: PyTorch refuses such ones where it is told whose gradients are meant."""
+    return any(word in m.source.text for m in analysis.project.modules.values() for word in _FREEZING)
 
 
 def _before(block: list[ast.stmt], statement: ast.stmt) -> ast.expr | None:
