@@ -14,6 +14,7 @@ import chainer
 import numpy
 
 from . import (
+    cheap_layers,
     chainer_double,
     chainer_gpu,
     chainer_legacy,
@@ -28,7 +29,6 @@ from . import (
     missing,
     model_text,
     roots,
-    search_room,
     wire,
 )
 
@@ -113,7 +113,7 @@ def _drawn_weights(case, inputs, drawn):
     """
     prepared = drawn.of(case)
     if prepared is None:
-        with search_room.cheap_weights():
+        with cheap_layers.cheap_weights():
             namespace = chainer_snippets.execute(case)
         _widen(namespace, case["dtype"])
         try:
@@ -144,7 +144,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
     try:
         with chainer_snippets.config(case, defaults):
             prepared = _drawn_weights(case, inputs, drawn)
-            with search_room.cheap_weights():
+            with cheap_layers.cheap_weights():
                 namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)

@@ -370,7 +370,7 @@ class Search(object):
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
         source = self.text(self._arguments(attempt), attempt.method, names, attempt.before)
         reach = search_room.Reach(self.tree)
-        phase, began = "build", time.process_time()
+        phase, began, started = "build", time.process_time(), self.place.clock()
         # What is wrong can take long, too: half of what is left stays for what comes after it.
         most = min(_SECONDS_EACH, max(1.0, (self.end - began) / 2))
         try:
@@ -387,7 +387,7 @@ class Search(object):
             self.result = result
             learns = attempt_values.must_be_comparable(result, namespace["model"], self._arguments(attempt))
             self.learns = not self.size or learns
-            phase, self.lasted = "second forward", time.process_time() - began
+            phase, self.lasted = "second forward", self.place.clock() - started
             del namespace, result
             self._again(source, attempt.inputs)
             return phase, None, reach.score()
