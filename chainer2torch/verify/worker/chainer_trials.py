@@ -91,7 +91,7 @@ def work(job, folder):
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
                     names = list(found["inputs"])
-                    source = search.text(found["arguments"], found["method"], names, found["before"])
+                    source = search.text(found["arguments"], found["method"], names, found["before"], found["called"])
                     found["inputs"] = _as_vectors(source, found["inputs"], place)
                     found["inputs"] = _lighter(source, found["inputs"], search.lasted, place)
             if found["status"] == "ok":
@@ -233,7 +233,7 @@ def _flattened(source, inputs, place):
 
     try:
         namespace = place.made(source)
-        if not any(isinstance(link, chainer.links.Linear) for link in namespace["model"].links()):
+        if not any(isinstance(link, chainer.links.Linear) for _, link in namespace["model"].namedlinks()):
             return []
         with Watch():
             namespace["run"](**given)
@@ -249,7 +249,13 @@ def _made(record, case, made, running):
         method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
         started = case["hints"].get("started", ()) if case["hints"] else ()
         source = model_text.text(
-            case["target"], arguments, method, list(record["inputs"]), before=before, started=started
+            case["target"],
+            arguments,
+            method,
+            list(record["inputs"]),
+            called=record.get("called", ""),
+            before=before,
+            started=started,
         )
         running.append((case, source, record["inputs"]))
         if "/" not in case["target"]:
