@@ -330,6 +330,47 @@ class Agent(object):
     ]
 
 
+@pytest.mark.parametrize("style", ["native", "faithful"])
+@pytest.mark.parametrize(
+    "fill, state, is_sorted",
+    [
+        ("param[:] = np.random.uniform(-0.08, 0.08, param.shape)", "exact", True),
+        ("param[...] = 0.1", "exact", True),
+        ("param[:] = np.sign(param)", "exact", False),  # any order will do
+        ("param[:] = 0\n            print(param)", "manual", False),
+        ("param[0] = 0.1", "exact", False),
+    ],
+)
+def test_a_loop_fills_the_arrays_of_a_function_set(fill: str, state: str, is_sorted: bool, style: str) -> None:
+    result = migrate_source(
+        HEAD
+        + f"""
+import numpy as np
+class Net(chainer.FunctionSet):
+    def __init__(self):
+        super().__init__(l2=F.Linear(4, 5), embed=F.EmbedID(7, 3), l1=F.Linear(5, 2))
+        for param in self.parameters:
+            {fill}
+""",
+        options=Options(style=style),
+    )
+    states = [site.state for site in result.sites if site.symbol.endswith("parameters")]
+    assert states == [state], result.code
+    assert ("in sorted(self.named_children())" in result.code) == is_sorted
+    if not is_sorted or style == "faithful":  # the long helpers are a file of their own
+        return
+    space: dict[str, Any] = {}
+    exec(result.code, space)
+    np.random.seed(0)
+    net = space["Net"]()
+    np.random.seed(0)
+    # Version 1 has them in the order of the layers' names, a layer's weight before its bias.
+    for layer in (net.embed, net.l1, net.l2):
+        for param in layer.parameters():
+            drawn = np.random.uniform(-0.08, 0.08, param.shape) if "uniform" in fill else np.full(param.shape, 0.1)
+            np.testing.assert_array_equal(param.detach().numpy(), drawn.astype(np.float32))
+
+
 @pytest.mark.parametrize(
     "version,arguments,state",
     [

@@ -13,7 +13,14 @@ from chainer2torch.verify.judge.outcome import FAILED, PASSED
 from chainer2torch.verify.models.preloaded import slow_imports
 from chainer2torch.verify.models.script_state import _setters
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import attempt_values, chainer_trials, model_text, search_areas
+from chainer2torch.verify.worker import (
+    attempt_values,
+    chainer_trials,
+    model_text,
+    search_areas,
+    search_parts,
+    search_shapes,
+)
 from tests.support import model_batch
 
 ARRAYS = """
@@ -87,6 +94,18 @@ class Words(chainer.Chain):
         return self.loss_func(self.embed(context), x)
 
 
+class Steps(chainer.Chain):
+    def __init__(self, n_vocab, n_units, batch_size):
+        super().__init__(embed=L.EmbedID(n_vocab, n_units), x=L.Linear(n_units, 4 * n_units),
+                         h=L.Linear(n_units, 4 * n_units), out=L.Linear(n_units, n_vocab))
+        self.zeros = self.xp.zeros((batch_size, 1), 'f')
+
+    def one_step(self, x, t, state):
+        c, h = F.lstm(state['c1'], self.x(self.embed(x)) + self.h(state['h1']))
+        y = self.out(h) + F.broadcast_to(self.zeros, (len(self.zeros), self.out.W.shape[0]))
+        return {'c1': c, 'h1': h}, F.softmax_cross_entropy(y, t)
+
+
 class Loss(chainer.Chain):
     def __init__(self):
         super().__init__(fc=L.Linear(5, 8))
@@ -98,7 +117,7 @@ class Loss(chainer.Chain):
 SCRIPT = """
 import argparse
 
-from net import Body, Judge, Loss, Words
+from net import Body, Judge, Loss, Steps, Words
 from tools.arrays import Lib
 
 parser = argparse.ArgumentParser()
@@ -106,7 +125,7 @@ parser.add_argument('--gpu', type=int, default=0)
 args = parser.parse_args()
 if __name__ == '__main__':
     Lib.choose(args)
-    judge, words = Judge(Body()), Words(Loss())
+    judge, words, steps = Judge(Body()), Words(Loss()), Steps(50, 512, 20)
 """
 
 
@@ -129,12 +148,12 @@ def report(trees):
     return verify_models(*trees, steps=1, timeout=300)
 
 
-@pytest.mark.parametrize("name", ["Cell", "Joined", "Body", "Judge", "Words", "Loss"])
+@pytest.mark.parametrize("name", ["Cell", "Joined", "Body", "Judge", "Words", "Loss", "Steps"])
 def test_each_class_is_proved_in_both_dtypes(report, name):
     outcomes = [outcome for outcome in report.outcomes if outcome.pair.row == f"net:{name}"]
     assert [(o.status, o.reasons) for o in outcomes] == [(PASSED, [])] * 4, [str(what) for what in report.left]
     notes = "\n".join(note for outcome in outcomes for note in outcome.notes)
-    assert ("arrays of float32 that the program makes" in notes) == (name in ("Cell", "Joined"))
+    assert ("arrays of float32 that the program makes" in notes) == (name in ("Cell", "Joined", "Steps"))
 
 
 def test_the_report_says_what_went_first(report):
@@ -147,6 +166,7 @@ def test_the_report_says_what_went_first(report):
     [
         ("Cell", "Lib.zeros((x.shape[0], self.n_units))", "Lib.zeros((x.shape[0], self.n_units)) + 1e-4"),
         ("Joined", "return torch.maximum(", "return 1e-4 + torch.maximum("),
+        ("Steps", "['h1'])", "['c1'])"),
         ("Judge", "0.1 * self.predictor.penalty()", "0.1001 * self.predictor.penalty()"),
     ],
 )
@@ -166,7 +186,7 @@ def test_planted_faults_are_not_proved(trees, tmp_path, cls, right, wrong):
         place.write_text(text)
     found = verify_models(src, bad, [cls], steps=1, timeout=300)
     assert found.outcomes and found.proved == 0
-    assert cls != "Judge" or any(outcome.status == FAILED for outcome in found.outcomes)
+    assert cls not in ("Judge", "Steps") or any(outcome.status == FAILED for outcome in found.outcomes)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +215,26 @@ def test_the_text_starts_in_each_module_that_has_the_name():
     assert text.index("import types") < text.index("Lib.choose") < text.index("model = ")
     assert "endswith('/a/util.py') and hasattr(_module, 'Lib')" in text
     assert model_text.text("net:Cell", "", "", ["x"]).count("sys") == 0
+
+
+def test_tables_are_called_with_what_they_have():
+    names = search_parts.with_tables(["x", "state"], {"step": {"state": ["c", "h"]}}, "step")
+    assert names == ["x", "state[c]", "state[h]"]
+    assert model_text.call_of("step", names) == "model.step(x0, {'c': x1, 'h': x2})"
+    assert model_text.call_of("step", ["x", "t"]) == ""
+    assert search_parts.with_tables(["x", "s"], {"forward": {"s": ["a"]}}, "") == ["x", "s[a]"]
+    assert model_text.call_of("", ["s[a]", "x"]) == "model({'a': x0}, x1)"
+
+
+def test_words_one_by_one_where_their_rows_were_flattened():
+    rows = {"dtype": "int32", "shape": [4, 5], "below": 5}
+    found = [inputs for inputs, _ in search_shapes.without_axis({"x": rows, "t": rows}, {}, 40, 8)]
+    assert [[spec["shape"] for spec in inputs.values()] for inputs in found] == [
+        [[4], [4, 5]],
+        [[4, 5], [4]],
+        [[4], [4]],
+    ]
+    assert not list(search_shapes.without_axis({"x": rows}, {}, 48, 8))
 
 
 def test_inputs_of_floats_are_no_labels():

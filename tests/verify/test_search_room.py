@@ -2,14 +2,16 @@
 
 import time
 
+import chainer.links as L
 import numpy as np
+import pytest
 
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.trials import Left
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import search_room
+from chainer2torch.verify.worker import cheap_layers, search_room
 from tests.support.model_batch import migrated_tree
 
 NET = """
@@ -178,3 +180,40 @@ def test_shares_of_time():
     assert room.share(0) - now < 91
     assert search_room.Shares(None).share(3) == float("inf")
     assert search_room.Shares(1e-9).share(3) - time.time() < 1
+
+
+@pytest.mark.parametrize(
+    "make, shape",
+    [
+        (lambda: L.Convolution2D(64, 192, 3, stride=2, pad=1), (2, 64, 9, 7)),
+        (lambda: L.DilatedConvolution2D(64, 192, 3, pad=2, dilate=2), (2, 64, 9, 9)),
+        (lambda: L.Deconvolution2D(64, 192, 4, stride=2, pad=1), (2, 64, 5, 3)),
+        (lambda: L.ConvolutionND(3, 64, 64, 3), (2, 64, 4, 5, 3)),
+        (lambda: L.ConvolutionND(1, 192, 192, 3, nobias=True), (2, 192, 8)),
+        (lambda: L.DeconvolutionND(1, 192, 192, 3), (2, 192, 8)),
+    ],
+)
+def test_convolutions_with_zeros_give_what_they_would(make, shape):
+    x = np.random.randn(*shape).astype(np.float32)
+    with cheap_layers.cheap_weights():
+        layer = make()
+    assert not layer.W.array.any()
+    if layer.b is not None:
+        layer.b.array[...] = np.random.randn(*layer.b.shape)
+    expected = layer(x)
+    with cheap_layers.cheap_convolutions() as saved:
+        got = layer(x)
+        assert saved.seconds > 0
+        np.testing.assert_array_equal(got.array, expected.array)
+        assert got.dtype == expected.dtype and got.creator is not None
+        before = saved.seconds
+        layer.W.array[...] = 1
+        with_ones = layer(x)
+        assert saved.seconds == before
+    np.testing.assert_array_equal(with_ones.array, layer(x).array)
+
+
+def test_a_convolution_of_nothing_says_so_as_before():
+    with cheap_layers.cheap_weights(), cheap_layers.cheap_convolutions():
+        with pytest.raises(Exception, match="should be positive"):
+            L.Convolution2D(64, 192, 5)(np.zeros((2, 64, 3, 3), np.float32))

@@ -105,6 +105,10 @@ def copy_parameters_from(context: Context, decisions: Decisions, node: ast.AST, 
 def parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``model.parameters`` and ``model.gradients`` of a FunctionSet: tuples, whose order a loop may not ask for."""
     call = context.source.parents.get(node)
+    if isinstance(node, ast.Attribute) and isinstance(call, ast.For) and call.iter is node and _only_fills(call):
+        _fill(context, decisions, node)
+        decisions.mark(node, row, row.name, "exact")
+        return
     if isinstance(call, ast.Call) and call.func is node:
         return  # PyTorch's method: what is a tuple in version 1 is not called
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and arrays_walked_freely(context, node):
@@ -113,6 +117,31 @@ def parameters(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
         return
     copied = isinstance(call, ast.Call) and _all_parameters(context, call) is not None
     decisions.mark(node, row, row.name, "exact" if copied else "manual", "" if copied else row.note)
+
+
+def _only_fills(loop: ast.For) -> bool:
+    """Whether a loop over arrays does nothing but fill each: ``param[:] = numpy.random.uniform(-1, 1, param.shape)``;
+    of the array it asks its shape alone.
+    """
+    if not isinstance(loop.target, ast.Name) or loop.orelse:
+        return False
+    for statement in loop.body:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+        if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Subscript):
+            return False
+        if ast.unparse(target) not in (f"{loop.target.id}[:]", f"{loop.target.id}[...]"):
+            return False
+        own = [n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == loop.target.id]
+        shapes = [n.value for n in ast.walk(statement.value) if isinstance(n, ast.Attribute) and n.attr == "shape"]
+        if not all(any(name is shape for shape in shapes) for name in own):
+            return False
+    return True
+
+
+def _fill(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """Version 1's order is that of the layers' names; what is drawn for each comes in that order."""
+    arrays = "(array.detach() for _, layer in sorted(model.named_children()) for array in layer.parameters())"
+    decisions.replace(node, arrays, {"model": context.operand(node.value)})
 
 
 def _all_parameters(context: Context, call: ast.Call) -> ast.expr | None:

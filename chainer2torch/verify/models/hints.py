@@ -22,9 +22,12 @@ from chainer2torch.verify.models.options import options, read_settings
 from chainer2torch.verify.models.own_parameters import of_constructor, parameters
 from chainer2torch.verify.models.targets import target_of
 from chainer2torch.verify.worker import model_text
+from chainer2torch.verify.worker.search_values import BATCH
 
 _MOST_CALLS, _MOST_VALUES, _MAX_DEPTH = 6, 4, 4
 _LINK = "chainer.Link"
+_WIDE = 256  # units of a layer
+_BATCHES = re.compile(r"(n_?)?batch_?(size)?$|bs$")
 _RESETS = re.compile(r"_?(re)?set|init|clear|start|begin|prepare")
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
@@ -80,6 +83,7 @@ class Hints:
             known = [recipe[name] for recipe in recipes if name in recipe]
             for recipe in recipes if known else ():
                 recipe.setdefault(name, known[0])
+        recipes[:0] = self._smaller(cls, recipes[:1])
         methods = dict.fromkeys(name for owner in owners for name in owner.methods)
         return {
             "recipes": recipes,
@@ -89,10 +93,25 @@ class Hints:
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": self._first_sort(cls),
             "setters": _setters(owners),
+            "keys": _keys(owners),
             "given": sorted({k.arg for call in self._calls.that_make(cls) for k in call.keywords if k.arg}),
             "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
         }
+
+    def _smaller(self, cls: ClassInfo, recipes: Sequence[dict[str, str]]) -> Iterator[dict[str, str]]:
+        """A recipe whose large layers are small, and whose batches are those of the search: it takes less, and shows as
+        much.
+        """
+        for recipe in recipes:
+            small = {
+                name: str(size)
+                for name, text in recipe.items()
+                if text.isdigit() and int(text) >= _WIDE and (size := self._reader.size(cls, name)) is not None
+            }
+            small.update((name, str(BATCH)) for name, text in recipe.items() if _BATCHES.match(name) and text.isdigit())
+            if any(recipe[name] != text for name, text in small.items()):
+                yield {**recipe, **small}
 
     def _always_given(self, cls: ClassInfo) -> list[str]:
         """The parameters that every call of the project gives, by place or by name."""
@@ -245,6 +264,29 @@ def _setters(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
             for attribute in (*made, *_set_in(method.node, method.node.args.args[0].arg)):
                 found.setdefault(attribute, {}).setdefault("@" * bool(made) + name, needed)
     return found
+
+
+def _keys(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
+    """For each method that takes tables, as a state by names (``state['h1']``): its parameters with their keys."""
+    found: dict[str, dict[str, list[object]]] = {}
+    for owner in owners:
+        for name, method in owner.methods.items():
+            names = {parameter for parameter, _ in parameters(method)}
+            for node in ast.walk(method.node):
+                if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                    continue
+                if isinstance(node.value, ast.Name) and node.value.id in names and isinstance(node.slice, ast.Constant):
+                    keys = found.setdefault(name, {}).setdefault(node.value.id, [])
+                    keys += [key for key in [node.slice.value] if key not in keys]
+    texts = {
+        method: {name: [str(key) for key in keys] for name, keys in tables.items() if _are_texts(keys)}
+        for method, tables in found.items()
+    }
+    return {method: tables for method, tables in texts.items() if tables}
+
+
+def _are_texts(keys: Sequence[object]) -> bool:
+    return all(isinstance(key, str) for key in keys)
 
 
 def _set_in(function: ast.AST, own: str) -> Iterator[str]:

@@ -115,6 +115,7 @@ def _compared(
     if y.get("own_serialize"):
         outcome.notes.append(f"its own serialize raises, and was left out: {y['own_serialize']}")
     if "calls" not in x or "calls" not in y:
+        outcome.reasons += _left_to_a_person(y.get("trace", "")) if y["status"] == "error" else []
         return outcome
     compare = compare_in_any_layout if y.get("names") else compare_arrays
     outcome.layers = _layers(x["calls"], y["calls"], a, b, compare)

@@ -205,6 +205,8 @@ def _taken(
         tried=True,
         method=record["method"],
         before=record.get("before", ""),
+        called=record.get("called", ""),
+        port_called=record.get("called", ""),
         started=hints["started"] if hints else (),
         is_first_version=is_old,
         size=size,

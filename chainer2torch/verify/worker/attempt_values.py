@@ -6,6 +6,7 @@ Written for Python 3.6 and Chainer 3 and newer.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import re
+import time
 
 import chainer
 import numpy
@@ -19,6 +20,11 @@ class Place(object):
     def __init__(self, device="cpu"):
         self.device = device
         self.last = []
+        self.saved = None
+
+    def clock(self):
+        """Seconds of this process, with those that layers without weights would have taken."""
+        return time.process_time() + (self.saved.seconds if self.saved else 0)
 
     def labels_are_integers(self):
         """Inputs of floats are no labels: today's Chainer takes them as probabilities, where a program that knows of

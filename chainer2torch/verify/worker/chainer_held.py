@@ -15,7 +15,7 @@ from . import wire
 
 def find(model):
     """``(path of the link that holds it, attribute, place in there, link)`` of each, in a fixed order."""
-    known = {id(link) for link in model.links()}
+    known = {id(link) for _, link in model.namedlinks()}  # a program may have a list of this name: ``links``
     found = []
     for path, holder in sorted(model.namedlinks()):
         for name in sorted(vars(holder)):

@@ -14,6 +14,7 @@ import chainer
 import numpy
 
 from . import (
+    cheap_layers,
     chainer_double,
     chainer_gpu,
     chainer_legacy,
@@ -28,7 +29,6 @@ from . import (
     missing,
     model_text,
     roots,
-    search_room,
     wire,
 )
 
@@ -113,7 +113,7 @@ def _drawn_weights(case, inputs, drawn):
     """
     prepared = drawn.of(case)
     if prepared is None:
-        with search_room.cheap_weights():
+        with cheap_layers.cheap_weights():
             namespace = chainer_snippets.execute(case)
         _widen(namespace, case["dtype"])
         try:
@@ -144,7 +144,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
     try:
         with chainer_snippets.config(case, defaults):
             prepared = _drawn_weights(case, inputs, drawn)
-            with search_room.cheap_weights():
+            with cheap_layers.cheap_weights():
                 namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
@@ -182,7 +182,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
             else:
                 arrays.update(_end_of_steps(record["steps"], links["model"]))
             try:
-                if any(first_version.FIRST_VALUES in vars(link) for link in links["model"].links()):
+                if any(first_version.FIRST_VALUES in vars(link) for _, link in links["model"].namedlinks()):
                     raise ValueError("Chainer 7 has no wscale and no bias= of version 1")
                 arrays.update(chainer_snippets.initial(case, inputs, links))
             except Exception as error:
@@ -226,7 +226,7 @@ def _steps(case, inputs, namespace, model):
         largest = max([1.0] + [size for size in sizes if size == size])
         for param in params:
             param.data -= case["rate"] / largest * param.grad
-        kept_state.cut(model.links(), _has_graph, _without_graph)
+        kept_state.cut([link for _, link in model.namedlinks()], _has_graph, _without_graph)
         _, arrays, _ = chainer_snippets.run(case, inputs, namespace)
         yield step, [("step/{}/{}".format(step, key), value) for key, value in arrays.items() if key.startswith("out")]
 

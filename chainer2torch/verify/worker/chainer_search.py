@@ -131,6 +131,7 @@ class Search(object):
             "arguments": self._arguments(found),
             "method": found.method,
             "before": found.before,
+            "called": model_text.call_of(found.method, list(found.inputs)),
             "inputs": {"x{}".format(i): spec for i, spec in enumerate(found.inputs.values())},
             "tried": self.tried,
             "size": self.size,
@@ -151,6 +152,7 @@ class Search(object):
         waiting = []
         for arguments in self._makers(constructor):
             for names in search_methods.names(parameters):
+                names = search_parts.with_tables(names, self.hints.get("keys", {}), name)
                 for inputs in search_parts.starts(self.hints, names, known):
                     waiting.append(Attempt(arguments, name, inputs))
         return self._climb(waiting, end)
@@ -352,10 +354,10 @@ class Search(object):
             for name, value in attempt.arguments.items()
         )
 
-    def text(self, arguments, method, names, before):
+    def text(self, arguments, method, names, before, called=""):
         """The text that makes a model and calls it."""
         started = self.hints.get("started", ())
-        return model_text.text(self.target, arguments, method, names, before=before, started=started)
+        return model_text.text(self.target, arguments, method, names, called=called, before=before, started=started)
 
     def _text(self, attempt):
         return "{}({}){} of {}{}".format(
@@ -369,9 +371,10 @@ class Search(object):
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        source = self.text(self._arguments(attempt), attempt.method, names, attempt.before)
+        called = model_text.call_of(attempt.method, list(attempt.inputs))
+        source = self.text(self._arguments(attempt), attempt.method, names, attempt.before, called)
         reach = search_room.Reach(self.tree)
-        phase, began = "build", time.process_time()
+        phase, began, started = "build", time.process_time(), self.place.clock()
         # What is wrong can take long, too: half of what is left stays for what comes after it.
         most = min(_SECONDS_EACH, max(1.0, (self.end - began) / 2))
         try:
@@ -388,7 +391,7 @@ class Search(object):
             self.result = result
             learns = attempt_values.must_be_comparable(result, namespace["model"], self._arguments(attempt))
             self.learns = not self.size or learns
-            phase, self.lasted = "second forward", time.process_time() - began
+            phase, self.lasted = "second forward", self.place.clock() - started
             del namespace, result
             self._again(source, attempt.inputs)
             return phase, None, reach.score()

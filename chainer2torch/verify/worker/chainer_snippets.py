@@ -298,7 +298,7 @@ def save_weights(case, links, folder):
 
 
 def _has_persistents(link):
-    return any(getattr(child, "_persistent", ()) for child in link.links())
+    return any(getattr(child, "_persistent", ()) for _, child in link.namedlinks())
 
 
 def gradients(links):

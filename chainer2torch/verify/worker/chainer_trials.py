@@ -16,6 +16,7 @@ import chainer
 
 from . import (
     attempt_values,
+    cheap_layers,
     chainer_inside,
     chainer_legacy,
     chainer_search,
@@ -62,7 +63,7 @@ def work(job, folder):
     for case, record in job.get("known", ()):  # found by an earlier run
         _made(record, case, made, running)
     room = search_room.Shares(job.get("wall"))
-    with search_room.cheap_weights():
+    with cheap_layers.cheap_weights(), cheap_layers.cheap_convolutions() as place.saved:
         for number, case in enumerate(job["cases"]):
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
@@ -90,9 +91,9 @@ def work(job, folder):
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
                     names = list(found["inputs"])
-                    source = search.text(found["arguments"], found["method"], names, found["before"])
+                    source = search.text(found["arguments"], found["method"], names, found["before"], found["called"])
                     found["inputs"] = _as_vectors(source, found["inputs"], place)
-                    found["inputs"] = _lighter(source, found["inputs"], time.process_time() - search.lasted, place)
+                    found["inputs"] = _lighter(source, found["inputs"], search.lasted, place)
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
             record = record if found["tried"] == 0 and record.get("tried") else found
@@ -149,11 +150,11 @@ def _add(results, record, case, made, running):
     results.add(record)
 
 
-def _lighter(source, inputs, started, place):
+def _lighter(source, inputs, lasted, place):
     """The inputs of an attempt that runs; where it took long, images are smaller if the model takes these, too, else
     there are two examples if nothing normalizes over them: it makes 1 and -1 of two, whatever they are.
     """
-    if time.process_time() - started < _LONG:
+    if lasted < _LONG:
         return inputs
     for other in search_areas.smaller(inputs):
         if _runs_twice(source, other, place):
@@ -232,7 +233,7 @@ def _flattened(source, inputs, place):
 
     try:
         namespace = place.made(source)
-        if not any(isinstance(link, chainer.links.Linear) for link in namespace["model"].links()):
+        if not any(isinstance(link, chainer.links.Linear) for _, link in namespace["model"].namedlinks()):
             return []
         with Watch():
             namespace["run"](**given)
@@ -248,7 +249,13 @@ def _made(record, case, made, running):
         method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
         started = case["hints"].get("started", ()) if case["hints"] else ()
         source = model_text.text(
-            case["target"], arguments, method, list(record["inputs"]), before=before, started=started
+            case["target"],
+            arguments,
+            method,
+            list(record["inputs"]),
+            called=record.get("called", ""),
+            before=before,
+            started=started,
         )
         running.append((case, source, record["inputs"]))
         if "/" not in case["target"]:
@@ -268,11 +275,11 @@ def run_case(case, job, defaults, folders, wall, place):
                 first["in_haste"] = time.time() > wall
                 break
             try:
-                began = time.process_time()
+                began = place.clock()
                 with search_room.limited(job["seconds"]):
                     inputs, size = _accepted(attempt, started + job["seconds"], place)
-                lasted = time.process_time() - began
-                inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs, place), began, place)
+                lasted = place.clock() - began
+                inputs = _lighter(attempt["source"], _as_vectors(attempt["source"], inputs, place), lasted, place)
                 return {"status": "ok", "attempt": number, "inputs": inputs, "size": size, "seconds": lasted}
             except (Exception, SystemExit) as error:
                 if not number:

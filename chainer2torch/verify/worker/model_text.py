@@ -124,6 +124,26 @@ def text(target, arguments, method, inputs, torch=False, called="", before="", s
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
 
 
+def call_of(method, names):
+    """The call of a model with inputs by the names of its parameters, in order: those named ``state[h]`` are what a
+    table has. Empty where none is; else a text of Python.
+    """
+    if not any("[" in name for name in names):
+        return ""
+    parts, tables = [], {}
+    for number, name in enumerate(names):
+        top, is_inside, key = name.partition("[")
+        if not is_inside:
+            parts.append("x{}".format(number))
+        else:
+            if top not in tables:
+                tables[top] = []
+                parts.append(tables[top])
+            tables[top].append("{!r}: x{}".format(key[:-1], number))
+    given = [part if isinstance(part, str) else "{" + ", ".join(part) + "}" for part in parts]
+    return "model{}({})".format("." + method if method else "", ", ".join(given))
+
+
 def _starts(target, started):
     """The calls that go before a model is made, in each module that was made of their file: some projects import one
     under two names.

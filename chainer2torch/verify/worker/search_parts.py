@@ -18,6 +18,7 @@ SEVERAL = (("8", "8"), (search_values.LINK, search_values.LINK), ("[8, 8]",))
 
 def starts(hints, names, known):
     """Inputs to begin with: what the code tells of them, the others of one sort."""
+    known = dict(((name, search_values.VECTOR) for name in names if "[" in name), **known)
     open_ = [name for name in names if not known.get(name)]
     for sort in search_values.sorts(open_, hints["first"]):
         given = dict(zip(open_, sort))
@@ -26,6 +27,15 @@ def starts(hints, names, known):
     for output in hints.get("outputs", ()) if open_ else ():
         given = dict(zip(open_, [output] + likely[0][1:]))
         yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
+
+
+def with_tables(names, keys, method):
+    """The names of a method's inputs, with one for each value of a table that it takes: ``state[h1]``."""
+    tables = keys.get(method) if method else keys.get("__call__") or keys.get("forward")
+    found = []
+    for name in names:
+        found += ["{}[{}]".format(name, key) for key in (tables or {}).get(name, ())] or [name]
+    return found
 
 
 def parts_for(name, links):

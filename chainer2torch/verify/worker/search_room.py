@@ -14,7 +14,6 @@ import sys
 import time
 
 import chainer
-import numpy
 
 
 # A Variable that is gone through value by value applies one for each; no model that is worth it has so many.
@@ -131,26 +130,3 @@ def limited(seconds):
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
-
-
-@contextlib.contextmanager
-def cheap_weights():
-    """Large arrays of new parameters are zeros: drawing them takes longer than all else, and no value matters here."""
-    from chainer import initializers
-
-    generate = initializers.generate_array
-
-    def generate_array(initializer, shape, xp, *args, **kwargs):
-        size = 1
-        for n in shape if isinstance(shape, (tuple, list)) else (shape,):
-            size *= n
-        if size < 100000 or xp is not numpy:
-            return generate(initializer, shape, xp, *args, **kwargs)
-        dtype = kwargs.get("dtype") or (args[0] if args else None) or getattr(initializer, "dtype", None)
-        return numpy.zeros(shape, dtype or numpy.float32)
-
-    initializers.generate_array = generate_array
-    try:
-        yield
-    finally:
-        initializers.generate_array = generate

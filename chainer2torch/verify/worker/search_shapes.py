@@ -61,6 +61,21 @@ def flattened(inputs, arguments, a, b):
                 yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
 
 
+def without_axis(inputs, arguments, a, b):
+    """Words one by one, where what they are embedded in was flattened: ``a`` is ``b`` times their number in a row."""
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["dtype"][0] == "i" and len(spec["shape"]) == 2:
+            if a == b * spec["shape"][1]:
+                yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1])}), arguments
+    together = {
+        name: dict(spec, shape=spec["shape"][:1])
+        for name, spec in inputs.items()
+        if isinstance(spec, dict) and spec["dtype"][0] == "i" and len(spec["shape"]) == 2 and a == b * spec["shape"][1]
+    }
+    if len(together) > 1:
+        yield dict(inputs, **together), arguments
+
+
 def wanted(error):
     """Pairs of numbers, one that an axis has and one that it should have, where an error names the axis alone."""
     expect = re.search(r"\.?shape\[-?\d+\] == (\d+)\b", str(getattr(error, "expect", "")))

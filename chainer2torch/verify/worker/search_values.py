@@ -131,6 +131,7 @@ _ARGUMENTS = (
     (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
     (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
     (r"^gpu(_?id)?$", ["-1"]),
+    (r"^(n_?)?batch_?(size)?$|^bs$", [str(BATCH)]),
     (r"vocab|n_words|n_tokens", ["20"]),
     (r"loss_?f(un|n|unc|unction)?$|^criterion$", ["F.mean_squared_error", "F.softmax_cross_entropy", "None"]),
     (r"^acc(uracy)?_?f(un|n|unc|unction)$", ["None", "F.mean_squared_error"]),
@@ -192,6 +193,7 @@ def repairs(inputs, arguments, error, options=None):
         a, b = int(unlike.group(1)), int(unlike.group(2))
         if abs(a - b) == 1 and re.search(r"shape\[[234]\]", expect):
             yield from search_areas.uneven(inputs, arguments)
+        yield from search_shapes.without_axis(inputs, arguments, a, b)
         yield from search_areas.by_area(inputs, arguments, a, b)
         yield from numbers(inputs, arguments, a, b)
     elif "dtype" in expect or _INTEGERS.search(text):
