@@ -100,7 +100,9 @@ def as_value(name: str, signature: Signature, setup: str, before: str, value: st
             call.args, call.keywords = [*(bound.given[name] for name in given), *bound.extra_args], []
         statement = next(node for node in tree.body if any(inner is call for inner in ast.walk(node)))
         variable = _unused(f"{setup}\n{before}")
-        assignment = ast.Assign([ast.Name(variable, ast.Store())], call.func, lineno=0)
+        # with a second name: one that is only called would go, as another way to write the name itself
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in (variable, f"{variable}_too")]
+        assignment = ast.Assign(targets, call.func, lineno=0)
         call.func = ast.Name(variable, ast.Load())
         tree.body.insert(tree.body.index(statement), assignment)
         texts = (ast.unparse(tree), before) if part == "setup" else (setup, ast.unparse(tree))
