@@ -375,3 +375,51 @@ def repeated(x):
 def test_what_an_earlier_run_has_written_stays(text, stays):
     code = migrate_source(text, rules=load_rules(style="native")).code
     assert stays in code and "compat.deepcopy" not in code, code
+
+
+def test_a_graph_that_is_known_less_after_the_first_run_is_used_as_it_was_then() -> None:
+    """What a helper gives is a loss in the first run, and unknown in the second: it might pass the graph again."""
+    source = """
+from pdb import *
+from random import sample
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__(l=L.Linear(4, 3))
+
+    def __call__(self, x):
+        return self.l(x)
+
+
+def check(model, xs, ts):
+    ys = model(xs)
+    loss = F.softmax_cross_entropy(ys, ts)
+    return sum(np.argmax(ys.data, axis=1) == ts) / ts.shape[0], loss
+
+
+def main():
+    model = Net()
+    optimizer = chainer.optimizers.Adam()
+    optimizer.setup(model)
+    train, test = chainer.datasets.get_mnist()
+    xs, ts = train._datasets
+    for i in range(20):
+        for j in range(60):
+            model.zerograds()
+            t = chainer.Variable(np.array(ts[j : j + 10], "i"))
+            loss = F.softmax_cross_entropy(model(xs[j : j + 10]), t)
+            loss.backward()
+            optimizer.update()
+        chosen = sample(range(xs.shape[0]), 10)
+        accuracy, loss_train = check(model, xs[chosen], ts[chosen])
+        print(accuracy, loss_train.data)
+"""
+    first = migrate_source(source, options=Options(style="native"))
+    assert "loss.backward()" in first.code
+    assert migrate_source(first.code, options=Options(style="native")).code == first.code

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.support.native_snippets import migrated, run
+from chainer2torch.engine import migrate_sources
+from tests.support.native_snippets import RULES, migrated, run
 
 # of an array with three axes; what is printed of it tells its values, their order and their shape
 MEMBERS = {
@@ -94,3 +95,27 @@ def test_what_a_test_says_is_an_array_may_be_a_tensor(classes: str) -> None:
             for a, b in zip(one, other, strict=True):
                 assert (a == b) if isinstance(a, str) else np.allclose(a, b), code
                 assert isinstance(a, str) or str(a.dtype) == str(b.dtype).removeprefix("torch."), code
+
+
+def test_a_file_without_chainer_that_is_handed_an_array_module() -> None:
+    loads = """import numpy as np
+
+
+def load(rows, xp=np):
+    return xp.asarray(rows, dtype=xp.float32).transpose(2, 0, 1)
+"""
+    script = """import chainer
+import numpy as np
+from chainer import cuda
+from loads import load
+
+
+def main(gpu, rows):
+    xp = np if gpu < 0 else cuda.cupy
+    x = xp.zeros((1, 3, 1, 1), 'f')
+    x[0] = load(rows, xp=xp)
+    print(load(rows))
+    return chainer.functions.relu(chainer.Variable(x))
+"""
+    code = migrate_sources({"loads.py": loads, "main.py": script}, rules=RULES)["loads.py"].code
+    assert "compat.transposed(xp.asarray(rows, dtype=xp.float32), 2, 0, 1)" in code and "TODO" not in code, code

@@ -20,6 +20,7 @@ from chainer2torch.plan.parts.receivers import attribute_of_array, call_of_sever
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
+from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of_kind, same_rule
 from chainer2torch.plan.questions.walked_parameters import is_walked_parameter
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -37,6 +38,7 @@ _SAME_WORDS = {
     **dict.fromkeys(("argmax", "argmin", "cumsum", "cumprod", "prod"), ("axis",)),
     **dict.fromkeys(("max", "min", "ravel"), ()),
 }
+_BACKWARD = "chainer.Variable.backward"
 _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 _ARRAYS = frozenset({"chainer.Variable.array", "chainer.Variable.data"})
 
@@ -58,6 +60,8 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         (unknown_receiver if context.with_models else without_rule)(context, decisions, node)
         return
     row = found[0]
+    if row.name == _BACKWARD and seen_before(context, node):
+        return  # what uses its graph was better known then
     if later(context, decisions, node, row, row.name):
         return
     if isinstance(node.ctx, ast.Del):

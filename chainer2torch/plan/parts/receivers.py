@@ -220,7 +220,7 @@ def call_of_several(context: Context, decisions: Decisions, node: ast.Attribute,
     call = context.source.parents.get(node)
     if (
         node.attr not in _CALLED_OF_EITHER
-        or not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer)
+        or not (isinstance(call, ast.Call) and call.func is node)
         or not all(isinstance(k, (HostArray, Tensor)) for k in kinds)
     ):
         return False
