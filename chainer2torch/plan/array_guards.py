@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Stream, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.plan.question import UNDECIDED, Question
 
@@ -50,9 +51,11 @@ def _are_tensors(name: str, q: Question) -> Any:
         return UNDECIDED
     shown = q.bound.given.get(name)
     if isinstance(shown, (ast.List, ast.Tuple)):  # the kind of a list has what its items have in common
-        items = [k for item in shown.elts for k in options(q.kind(item))]
-        starred = any(isinstance(item, ast.Starred) for item in shown.elts)
-        kinds = kinds if starred or not all(isinstance(k, Tensor) for k in items) else items
+        parts = [
+            element_of(q.kind(item.value)) if isinstance(item, ast.Starred) else q.kind(item) for item in shown.elts
+        ]
+        items = [k for part in parts for k in options(part)]
+        kinds = items if all(isinstance(k, Tensor) for k in items) else kinds
     dtypes = {k.dtype or "" for k in kinds if isinstance(k, Tensor)}
     alike = all(d.startswith("float") for d in dtypes) or dtypes <= WHOLE
     return True if alike or _made_alike(q.bound.given.get(name), q.kind) else UNDECIDED
