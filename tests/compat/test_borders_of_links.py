@@ -17,7 +17,7 @@ import chainer2torch.compat.links as helpers
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.native import small_links
 from tests.compat.test_borders_of_functions import a, i, parts, plain, tensor, variable
-from tests.support.links import npz_of
+from tests.support.links import arrays_of, npz_of
 
 ROOMS = [importlib.import_module(f"{helpers.__name__}.{room.name}") for room in pkgutil.iter_modules(helpers.__path__)]
 X2, X3, X4, X5 = a(4, 6), a(3, 4, 5), a(2, 4, 6, 5), a(2, 4, 3, 5, 4)
@@ -205,3 +205,26 @@ def differences(theirs, ours):
             yield f"another shape: {getattr(one, 'shape', None)}, {getattr(other, 'shape', None)}"
         elif one is not None and not np.allclose(one, other, rtol=1e-3, atol=1e-4, equal_nan=True):
             yield f"another value: {np.abs(one - other).max()}"
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]}-{number}")
+def test_first_values(number):
+    """Of what is constant in Chainer; what is drawn has its deviation, as far as so few numbers show it."""
+    name, args, ways, calls = CASES[number]
+    ours_class = next(getattr(room, name) for room in ROOMS if hasattr(room, name))
+    for keywords in ways:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), chainer.using_config("train", False):
+            warnings.simplefilter("ignore")
+            link, theirs = outcomes(lambda: getattr(L, name)(*args, **keywords), calls[:1], variable)  # noqa: B023
+            module, _ = outcomes(lambda: ours_class(*args, **keywords).eval(), calls[:1], tensor)  # noqa: B023
+        if link is None or theirs == [None]:
+            continue
+        expected, found = arrays_of(link), arrays_of(module)
+        assert set(expected) == set(found)
+        for key, array in expected.items():
+            if array.dtype.kind != "f" or not array.size:
+                continue
+            if np.ptp(array) == 0 or array.size < 48:
+                assert np.ptp(array) != 0 or np.array_equal(found[key], array), (keywords, key)
+            else:
+                assert 0.5 < found[key].std() / array.std() < 2, (keywords, key)
