@@ -10,6 +10,7 @@ from chainer2torch.analysis.models import array_kinds, array_operators, data, ho
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
+from chainer2torch.analysis.models.iteration import part_of
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -85,8 +86,7 @@ class Expressions(Interpreter):
         return Tup(tuple(parts))
 
     def _expr_List(self, node: ast.List) -> Kind:
-        kinds = [(element, self.expr(element)) for element in node.elts]
-        items = [self.iterated(kind) if isinstance(element, ast.Starred) else kind for element, kind in kinds]
+        items = [self.iterated(self.expr(e)) if isinstance(e, ast.Starred) else self.expr(e) for e in node.elts]
         return Lst(join_all(items) if items else BOTTOM)
 
     _expr_Set = _expr_List
@@ -206,17 +206,13 @@ class Expressions(Interpreter):
         self.expr(node.value)
         return UNKNOWN
 
-    def _expr_Yield(self, node: ast.Yield) -> Kind:
+    def _expr_Yield(self, node: ast.Yield | ast.YieldFrom) -> Kind:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
-            self.returned(self.func, Lst(kind))
+            self.returned(self.func, Lst(self.iterated(kind) if isinstance(node, ast.YieldFrom) else kind))
         return UNKNOWN
 
-    def _expr_YieldFrom(self, node: ast.YieldFrom) -> Kind:
-        kind = self.expr(node.value)
-        if self.func is not None:
-            self.returned(self.func, Lst(self.iterated(kind)))
-        return UNKNOWN
+    _expr_YieldFrom = _expr_Yield
 
     def _comprehension(self, node: ast.AST, *values: ast.expr) -> Kind:
         scopes = self.scopes
@@ -265,7 +261,7 @@ class Expressions(Interpreter):
             return example
         if isinstance(node, ast.Slice):
             if isinstance(kind, Tup):
-                return self._part_of(kind, node)
+                return part_of(self.facts, kind, node)
             if isinstance(kind, Lst):
                 return Lst(element_of(kind))
             if isinstance(kind, Inst) and sequences.is_sequential(self, kind):
@@ -294,14 +290,6 @@ class Expressions(Interpreter):
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN
-
-    def _part_of(self, kind: Tup, node: ast.Slice) -> Kind:
-        """``shape[1:]``: as long as it is known to be where its bounds are literals."""
-        bounds = [Const(None) if part is None else self.facts[part] for part in (node.lower, node.upper, node.step)]
-        if all(isinstance(b, Const) and (b.value is None or type(b.value) is int) for b in bounds):
-            lower, upper, step = (b.value for b in bounds if isinstance(b, Const))
-            return Tup(kind.items[lower:upper:step]) if step != 0 else UNKNOWN
-        return Lst(element_of(kind))
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""

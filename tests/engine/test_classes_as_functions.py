@@ -37,7 +37,7 @@ def test_a_class_that_is_asked_for_stays_a_class(name: str) -> None:
     "text",
     [
         "make = chainer.Variable\n\n\ndef f(x):\n    return x if isinstance(x, make) else make(x)\n",
-        "make = chainer.Parameter\n\n\ndef f(x):\n    return make(x)\n",
+        "make = chainer.Parameter\n\n\ndef f(x):\n    return x if isinstance(x, make) else make(x)\n",
     ],
 )
 def test_what_is_both_is_for_a_person(text: str) -> None:

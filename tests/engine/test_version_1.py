@@ -493,9 +493,9 @@ def test_the_length_of_a_parameter_is_a_question_of_what_is_passed() -> None:
 )
 def test_a_name_of_version_1_that_is_called_under_another_one_is_said(value, after, why):
     """What the call under the other name leaves out was something else then."""
-    source = f"{HEAD}make = {value}\nlink = make(3, 4)\nx = chainer.Variable(w, volatile='on')\n"
+    source = f"{HEAD}make = kept = {value}\nlink = make(3, 4)\nx = chainer.Variable(w, volatile='on')\n"
     result = migrate_source(source)
-    assert f"make = {after}\n" in result.code
+    assert f"make = kept = {after}\n" in result.code
     told = [s for s in result.sites if s.symbol.endswith(value.split(".")[1])]
     assert [s.state for s in told] == ["review"] and why in told[0].message, told
     later = migrate_source(source.replace("volatile='on'", "name='on'"), options=Options(chainer_version=7))

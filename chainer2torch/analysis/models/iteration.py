@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Lst, Ref, Scalar, Tup
-from chainer2torch.analysis.lattice import join, join_all
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models.numpy_functions import numpy_call
 
 if TYPE_CHECKING:
@@ -97,3 +97,12 @@ def _pickled(interpreter: Interpreter, given: ast.expr) -> Kind | None:
     function = interpreter.facts.get(given.func)
     made = isinstance(function, Ref) and function.name.endswith("pickle.dumps")
     return interpreter.facts.get(given.args[0]) if made else None
+
+
+def part_of(facts: Mapping[ast.AST, Kind], kind: Tup, node: ast.Slice) -> Kind:
+    """``shape[1:]``: as long as it is known to be where its bounds are literals."""
+    bounds = [Const(None) if part is None else facts[part] for part in (node.lower, node.upper, node.step)]
+    if all(isinstance(b, Const) and (b.value is None or type(b.value) is int) for b in bounds):
+        lower, upper, step = (b.value for b in bounds if isinstance(b, Const))
+        return Tup(kind.items[lower:upper:step]) if step != 0 else UNKNOWN
+    return Lst(element_of(kind))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -28,6 +27,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.tensor_arguments import for_nothing, tensor_arguments
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.questions.none_attributes import may_hold_none
@@ -47,20 +47,6 @@ _REVERSING = frozenset(
 )
 # methods, and functions of NumPy, that give another view of the same values
 _VIEWING = frozenset({"expand_dims", "moveaxis", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"})
-# parameters that take positions and shapes
-_NO_ARRAYS = frozenset(
-    {
-        "axes",
-        "axis",
-        "indices_or_sections",
-        "ksize",
-        "pad_width",
-        "repeats",
-        "reps",
-        "shape",
-        "slices",
-    }
-)
 # parameters that take one array, in every function of Chainer's; layers that do
 _ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
 _OF_ONE_INPUT: tuple[str, ...] = (
@@ -86,8 +72,8 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
         named = [k.element for k in options(context.analysis.kind(argument)) if isinstance(k, Dct)]
         if any(own != entering(own, layer) for element in named for own in options(element)):
             wrap(context, decisions, argument, "{name: compat.from_host(item) for name, item in value.items()}")
-    without = _for_nothing(context, call, callee)
-    for argument in _tensor_arguments(context, call, callee):
+    without = for_nothing(context, call, callee)
+    for argument in tensor_arguments(context, call, callee):
         kind = context.analysis.kind(argument)
         items = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else []
         kinds = [context.analysis.kind(item) for item in items]
@@ -167,44 +153,6 @@ def is_moved_to_device(kind: Kind) -> bool:
     """
     kinds = options(kind)
     return may_be_host_array(kind) and any(isinstance(k, Tensor) and k.array for k in kinds)
-
-
-def _tensor_arguments(context: Context, call: ast.Call, callee: Kind) -> list[ast.expr]:
-    """The arguments without those for parameters that take positions and shapes rather than arrays."""
-    arguments = [*call.args, *(k.value for k in call.keywords)]
-    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
-    starred = any(isinstance(a, ast.Starred) for a in call.args)
-    if row is None or row.signature is None or starred:
-        names = [p.name for p in row.signature.parameters] if row is not None and row.signature is not None else []
-        positions = [a for name, a in zip(names, _before_stars(call)) if name in _NO_ARRAYS]
-        without = [*positions, *(k.value for k in call.keywords if k.arg is None or starred and k.arg in _NO_ARRAYS)]
-        return [a for a in arguments if a not in without]
-    if any(k.arg is None for k in call.keywords):  # `F.softmax_cross_entropy(y, t, **options)`
-        names = [p.name for p in row.signature.parameters]
-        placed = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg is not None)]
-        return [node for name, node in placed if name not in _NO_ARRAYS]
-    try:
-        bound = row.signature.bind(call.args, call.keywords)
-    except BindError:
-        return []
-    given = (*bound.given.items(), *bound.extra_keywords)
-    return [node for name, node in given if name not in _NO_ARRAYS] + list(bound.extra_args)
-
-
-def _before_stars(call: ast.Call) -> list[ast.expr]:
-    """The arguments that are given by position, up to the first starred one."""
-    return list(itertools.takewhile(lambda a: not isinstance(a, ast.Starred), call.args))
-
-
-def _for_nothing(context: Context, call: ast.Call, callee: Kind) -> list[ast.expr]:
-    """The arguments of a function of Chainer's for parameters that are None by default: ``class_weight=weights``."""
-    row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
-    if row is None or row.signature is None:
-        return []
-    names = [p.name for p in row.signature.parameters]
-    none = {p.name for p in row.signature.parameters if p.default == "None"}
-    given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg is not None)]
-    return [value for name, value in given if name in none]
 
 
 def takes_variables(context: Context, callee: Kind) -> bool:

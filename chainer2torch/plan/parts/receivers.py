@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.graphs import GraphUse
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Func, HostArray, Inst, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.models.demands import is_of_another_library
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -15,6 +15,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.plan.parts.init_scope import init_scope
+from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.graph_use import graph_use
@@ -64,7 +65,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if seen_before(context, node):
         return
     if node.attr == "astype":
-        _astype(context, decisions, node)
+        cast_of_unknown(context, decisions, node)
         return
     if node.attr == "backward":
         _backward(context, decisions, node)
@@ -351,46 +352,6 @@ def _nobody_knows(context: Context, kind: Kind) -> bool:
     )
 
 
-def _astype(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
-    """``(x != 0).astype(xp.float32)`` where x may be a tensor: the helper looks at run time.
-
-    Host code has many such calls on values of unknown kind, which are arrays of NumPy and stay as they are.
-    """
-    call = context.source.parents.get(node)
-    if (
-        isinstance(call, ast.Call)
-        and call.func is node
-        and _may_be_array(context.analysis.kind(node.value))
-        and context.imports_chainer
-        and (among_tensors(context, call) or _holds_data(context, node.value) or tested_as_array(context, node.value))
-        and not (_is_numpys_answer(context, node.value) and _is_numpys_dtype(context, call))
-    ):
-        emit_call(context, decisions, call, context.rules.rows["?.astype"], node, receiver=node.value)
-
-
-def _is_numpys_answer(context: Context, node: ast.expr) -> bool:
-    """``x.transpose((0, 2, 1))`` of what nobody knows stays: a tensor takes no such words, an array comes."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "transpose"
-        and context.choices.style == "native"
-        and context.analysis.kind(node.func.value) == UNKNOWN
-        and (len(node.args) > 2 or len(node.args) == 1 and isinstance(node.args[0], ast.Tuple))
-    )
-
-
-def _is_numpys_dtype(context: Context, cast: ast.Call) -> bool:
-    kind = context.analysis.kind(cast.args[0]) if cast.args else None
-    return isinstance(kind, Ref) and kind.name.startswith("numpy.") or isinstance(kind, Const)
-
-
-def _holds_data(context: Context, node: ast.expr) -> bool:
-    """Whether a value is made of what a Variable holds: ``y.data[0]``. The ``mnist.data`` itself is a data set's."""
-    parts = (n for n in nodes_of(node) if isinstance(n, ast.Attribute) and context.analysis.kind(n.value) == UNKNOWN)
-    return any(n.attr == "array" or n.attr == "data" and n is not node for n in parts)
-
-
 def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """``loss.backward()`` of an unknown loss is the same in PyTorch unless a later one passes its graph again, or it
     gets options that only Chainer's has.
@@ -411,11 +372,6 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
         decisions.edit(statement, ReplaceStatement(start, "compat.set_grad(y, value)", operands))
         row = context.rules.rows["chainer.Variable.grad"]
         decisions.mark(target, row, row.name, row.state)
-
-
-def _may_be_array(kind: Kind) -> bool:
-    """Whether nobody knows the value, or it is taken for a number (``x > 0`` of an unknown x), which has no astype."""
-    return all(k == UNKNOWN or scalar_type(k) in ("bool", "int", "float") for k in options(kind))
 
 
 def _is_of_torch(node: ast.expr) -> bool:
