@@ -305,7 +305,11 @@ class Expressions(Interpreter):
 
     def _attribute(self, kind: Kind, name: str) -> Kind:
         if isinstance(kind, Ref):
-            return self._reference_attribute(kind.name, name)
+            if kind.name in CUPY and name == "get_array_module" and self.rules.style == "native":
+                return Ref("chainer.backend.get_array_module")  # it is CuPy's own name for the same
+            if kind.name in CUPY and self.rules.member("xp.Module", name) is not None:
+                return self._member(XP, "xp.Module", name)
+            return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, Inst):
             return self._instance_attribute(kind, name)
         if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
@@ -322,16 +326,6 @@ class Expressions(Interpreter):
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
         # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
         return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
-
-    def _reference_attribute(self, owner: str, name: str) -> Kind:
-        if owner in CUPY and name == "get_array_module" and self.rules.style == "native":
-            return Ref("chainer.backend.get_array_module")  # it is CuPy's own name for the same
-        if owner in CUPY and self.rules.member("xp.Module", name) is not None:
-            return self._member(XP, "xp.Module", name)
-        known = self.references.get((owner, name))
-        if known is None:
-            known = self.references[owner, name] = Ref(self.rules.canonical(f"{owner}.{name}"))
-        return known
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):

@@ -61,7 +61,6 @@ class Interpreter(Facts, abc.ABC):
         # who reads a summary; dictionaries instead of sets keep the order, so every run gives the same
         self._readers: defaultdict[tuple[object, str], dict[Unit, None]] = defaultdict(dict)
         self._sites: dict[ast.AST, int] = {}
-        self.references: dict[tuple[str, str], Ref] = {}  # what members of what is outside of the project are
         self.joined: set[tuple[ClassInfo, str, Ref]] = set()  # names of libraries that are in an attribute already
         self.statement_methods = self._methods("_stmt_")
         self.expression_methods = self._methods("_expr_")

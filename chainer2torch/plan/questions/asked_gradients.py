@@ -154,11 +154,15 @@ def _asked_in(files: list[_Asking]) -> frozenset[str]:
                 for number, names in enumerate(given):
                     own = parameters[callee][number] if number < len(parameters[callee]) else rest.get(callee, "")
                     handed_on.append((frozenset({own}), names | {_place(callee, number)}))
-    grown = True
-    while grown:
-        new = {name for left, right in handed_on if left & found for name in right} - found
+    given_to: dict[str, list[frozenset[str]]] = {}
+    for left, right in handed_on:
+        for name in left:
+            given_to.setdefault(name, []).append(right)
+    waiting = [*found]
+    while waiting:
+        new = {name for right in given_to.get(waiting.pop(), ()) for name in right} - found
         found |= new
-        grown = bool(new)
+        waiting += new
     return frozenset(found - {""})
 
 

@@ -33,9 +33,13 @@ def is_idle(analysis: Analysis, module: ModuleInfo, node: ast.AST, program: Iter
     functions = [outer for outer in module.source.ancestors(node) if isinstance(outer, ast.FunctionDef)]
     idle = [f for f in functions if not f.decorator_list and not _is_of_library(analysis, f.name)]
     files = list(program) if idle else []
-    if any(_looks_up(analysis, file) for file in files):
+    if not analysis.once(_looking_up).isdisjoint(files):
         return False
     return any(not any(function.name in words[file] for file in files) for function in idle)
+
+
+def _looking_up(analysis: Analysis) -> frozenset[ModuleInfo]:
+    return frozenset(module for module in analysis.project.modules.values() if _looks_up(analysis, module))
 
 
 def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:

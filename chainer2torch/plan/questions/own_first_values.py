@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Mapping
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Inst, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import parsed
@@ -25,10 +26,15 @@ _INITIALIZER = "chainer.Initializer"
 
 def definition(context: Context) -> tuple[str, str]:
     """The name of the function in this file, and its text."""
-    texts = [module.source.text for module in context.analysis.project.modules.values()]
-    names = itertools.chain(_NAMES, (f"{_NAMES[0]}_{n}" for n in itertools.count(2)))
-    name = next(name for name in names if not any(name in text for text in texts))
+    name = context.analysis.once(_free_name)
     return name, _text(context, name)
+
+
+def _free_name(analysis: Analysis) -> str:
+    """A name that no file of the project has."""
+    texts = [module.source.text for module in analysis.project.modules.values()]
+    names = itertools.chain(_NAMES, (f"{_NAMES[0]}_{n}" for n in itertools.count(2)))
+    return next(name for name in names if not any(name in text for text in texts))
 
 
 def _text(context: Context, name: str) -> str:
