@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
+from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array
 from chainer2torch.plan.context import Context
@@ -183,8 +184,9 @@ def _items(node: ast.expr, kinds: tuple[Kind, ...], kind: Callable[[ast.AST], Ki
     """What a list holds, item by item where it is shown: a list's kind has what its items have in common."""
     if not all(type(k) in (Lst, Tup) for k in kinds):
         return []
-    if isinstance(node, (ast.List, ast.Tuple)) and not any(isinstance(item, ast.Starred) for item in node.elts):
-        return [k for item in node.elts for k in options(kind(item))]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        shown = [element_of(kind(item.value)) if isinstance(item, ast.Starred) else kind(item) for item in node.elts]
+        return [k for one in shown for k in options(one)]
     parts = [part for k in kinds for part in ((k.element,) if isinstance(k, Lst) else getattr(k, "items", ()))]
     return [k for part in parts for k in options(part)]
 
