@@ -49,12 +49,12 @@ class Words(chainer.Chain):
         return self.out(F.tanh(self.embed(words)))
 
 
-class Digits(chainer.Chain):  # made for another size than those that are tried
+class Digits(chainer.Chain):  # no image has so many values
     def __init__(self):
         super().__init__()
         with self.init_scope():
             self.conv = L.Convolution2D(1, 2, 5)
-            self.fc = L.Linear(2 * 19 * 19, 10)
+            self.fc = L.Linear(2 * 19 * 19 + 1, 10)
 
     def forward(self, x):
         return self.fc(self.conv(x))

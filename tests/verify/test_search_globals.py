@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from chainer2torch.verify.judge.outcome import FAILED, PASSED
+from chainer2torch.verify.models import trials
 from chainer2torch.verify.models.preloaded import slow_imports
 from chainer2torch.verify.models.script_state import _setters
 from chainer2torch.verify.models.verify_models import verify_models
@@ -265,6 +266,29 @@ def test_few_examples_only_where_nothing_normalizes():
     for layer, normalizes in (("BatchNormalization(3)", True), ("Convolution2D(3, 2, 3)", False)):
         assert chainer_trials._normalizes(source.format(layer), {"x0": image}, place) is normalizes
     assert L.BatchNormalization  # the text above is run with Chainer's own
+
+
+@pytest.mark.parametrize(
+    "kind, message, why",
+    [
+        (
+            "NotRun",
+            "fast of a/__init__.py:1 is needed: ImportError: cannot import name 'fast' from 'a' (a.py)",
+            "a/fast.pyx",
+        ),
+        ("ModuleNotFoundError", "No module named 'a.fast'", "a/fast.pyx"),
+        ("ModuleNotFoundError", "No module named 'a.other'", "lacks a package"),
+        ("AttributeError", "module 'numpy' has no attribute 'cuda'", "it runs on a GPU only"),
+    ],
+)
+def test_reasons_say_what_a_person_can_do(monkeypatch, tmp_path, kind, message, why):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "fast.pyx").write_text("")
+    record = {"status": "error", "type": kind, "phase": "build", "message": message, "tried": 1}
+    monkeypatch.setattr(trials, "_tried", lambda *args, **kwargs: {"m0": record})
+    hints = {"is_first_version": False, "started": [], "recipes": []}
+    _, (left,) = trials.choose([], [trials.Left("net:Net", "", hints=hints)], tmp_path, tmp_path)
+    assert why in left.why and (left.package == "a.other") == ("other" in message), left
 
 
 def test_slow_imports_are_those_of_the_tree(tmp_path):

@@ -111,6 +111,8 @@ def test_images_whose_maps_differ_by_a_square():
     assert sides(32, 4096, 9216)[0] == 48
     assert sides(32, 512, 512 * 49)[0] == 224
     assert 88 in sides(64, 1024, 3136)  # 64 * 7 * 7 behind strides of 4 and 2 without padding
+    # a board of four fields, behind two convolutions with edges
+    assert sides(32, 128 * 30 * 30, 128 * 2 * 2)[:2] == [4, 18]
     assert sides(32, 512, 514) == sides(32, 0, 9) == []
     image = array("float32", (4, 4, 32, 32))  # 64 * 2 * 2 of it; 64 * 7 * 10 are wanted
     shapes = [inputs["x"]["shape"] for inputs, _ in search_areas.by_area({"x": image}, {}, 256, 4480)]

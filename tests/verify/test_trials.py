@@ -113,9 +113,10 @@ class Uneven(chainer.Chain):
 class Trees(chainer.Chain):
     def __init__(self):
         super().__init__(fc=L.Linear(3, 2))
+        self.key = 'word'
 
     def forward(self, node):
-        return self.fc(node['word'])
+        return self.fc(node[self.key])
 
 
 def main():

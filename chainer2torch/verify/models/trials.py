@@ -25,6 +25,9 @@ from chainer2torch.verify.worker import model_text
 
 # For one model: no new attempt is begun after this.
 SECONDS = 12
+# Of extensions that are compiled.
+_SOURCES = (".pyx", ".cpp", ".cc")
+_ON_A_GPU = ("CUDA environment is not correctly set up", "module 'numpy' has no attribute 'cuda'")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +140,9 @@ def choose(
         if record is None or record["status"] != "ok":
             arguments, inputs = (list(map(repr, entries[0].args)), list(entries[0].inputs)) if entries else ([], [])
             open_ = _refused(what or Left(target, "", arguments, inputs, settled_by_table=True), entries, record)
+            if record is not None and (extension := _extension(src, record["message"])):
+                why = f"the original needs its extension {extension}, which has to be built in both trees: {open_.why}"
+                open_ = dataclasses.replace(open_, why=why, package="", settled_by_table=False)
             if record is not None and record.get("provisional"):
                 open_ = dataclasses.replace(open_, why=f"its time was up before more was tried; so far: {open_.why}")
             hasty = record is None or bool(record.get("provisional") or record.get("in_haste"))
@@ -258,6 +264,14 @@ def helpers_root(out: Path, module: str) -> str:
     return ""
 
 
+def _extension(src: Path, message: str) -> str:
+    """The source of a compiled module that an import did not find; empty where there is none."""
+    lacks = re.search(r"cannot import name '(\w+)'|No module named '(?:[\w.]*\.)?(\w+)'", message)
+    name = (lacks[1] or lacks[2]) if lacks else ""
+    found = sorted(path for ending in _SOURCES for path in src.rglob(name + ending)) if name else []
+    return found[0].relative_to(src).as_posix() if found else ""
+
+
 def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any] | None) -> Left:
     """Why nothing that was tried is taken."""
     if record is None:
@@ -271,7 +285,7 @@ def _refused(what: Left, entries: Sequence[ModelEntry], record: Mapping[str, Any
         return dataclasses.replace(
             what, package=missing[1], settled_by_table=False, why=f"Chainer's side lacks a package: {record['message']}"
         )
-    if "CUDA environment is not correctly set up" in record["message"]:
+    if any(said in record["message"] for said in _ON_A_GPU):
         why = "the original computes with CuPy alone (a kernel written as text, for example): it runs on a GPU only"
         return dataclasses.replace(what, settled_by_table=False, why=why)
     if "said" in record:

@@ -13,7 +13,7 @@ _MANY_CHANNELS = 32  # what has so many is no image
 _VERY_MANY_CHANNELS = 64
 _LARGEST_CUBE = 64
 _STRIDES = (8, 16, 4, 32, 2)
-_LEAST = 8
+_LEAST, _LEAST_BOARD = 8, 2
 _LEAST_GREY = 16  # rows of fewer numbers are a sequence
 _LARGEST_MAP = 65  # the side of what a Linear gets
 _LENGTHS = (16, 64, 256, 1024)
@@ -124,8 +124,10 @@ def by_area(inputs, arguments, a, b):
             side = spec["shape"][-1]
             sides = [side * wanted // ours] if side * wanted % ours == 0 else []
             sides += [side + times * stride * (wanted - ours) for times in (1, 2) for stride in _STRIDES]
-            for other in sorted(set(sides), key=sides.index):
-                if _LEAST <= other <= max(SIDES):
+            # Nothing makes the board of a game smaller but edges: it may have four fields.
+            boards = [side + times * (wanted - ours) for times in (1, 2, 3, 4)]
+            for other in sorted({*sides, *boards}, key=[*sides, *boards].index):
+                if (_LEAST if other not in boards else _LEAST_BOARD) <= other <= max(SIDES):
                     yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:-2] + [other, other])}), arguments
 
 
