@@ -1,4 +1,4 @@
-"""Assertions about the identity of dtypes: both sides are PyTorch's, so that what passed passes and what failed fails."""
+"""Assertions about the identity of dtypes: both sides are of PyTorch, so what passed passes and what failed fails."""
 
 import pytest
 
