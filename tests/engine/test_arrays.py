@@ -294,7 +294,12 @@ def test_assertions_about_dtypes_compare_dtypes_of_torch(body):
         self.assertEqual(x.data.dtype, wanted)
         self.assertNotEqual(np.float32, x.dtype)
         self.assertEqual(x.shape, wanted)
+        self.assertIs(x.data.dtype, other.dtype)
+        self.assertIsNot(x.dtype, wanted)
+        self.assertIs(x.creator, wanted)
     """)
+    assert "self.assertIs(x.detach().dtype, compat.torch_dtype(other.dtype))" in code
+    assert "self.assertIsNot(x.dtype, compat.torch_dtype(wanted))" in code
     assert "self.assertEqual(x.detach().dtype, compat.torch_dtype(wanted))" in code
     assert "self.assertNotEqual(torch.float32, x.dtype)" in code
     assert "self.assertEqual(x.shape, wanted)" in code

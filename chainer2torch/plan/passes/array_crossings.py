@@ -67,7 +67,9 @@ _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
-_ASSERTIONS = frozenset({"assertEqual", "assertEquals", "assertNotEqual", "assertIn", "assertNotIn"})
+_ASSERTIONS = frozenset(
+    {"assertEqual", "assertEquals", "assertNotEqual", "assertIn", "assertNotIn", "assertIs", "assertIsNot"}
+)
 # what tells one dtype from another by its words or its class
 _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"})
 # attributes that a NumPy dtype has and a torch dtype lacks
