@@ -51,6 +51,7 @@ class Outline:
     signs: tuple[bool, bool] = (False, False)  # words of version 1 of Chainer, and of later ones
     doubted: bool = False  # an earlier run was in doubt about the version
     is_inert: bool = False  # nothing happens when it is imported, but for relative imports
+    acts: bool = False  # it calls something or loops as it is started
     adds: tuple[PathEdit, ...] = ()  # the folders that it adds to sys.path
 
     def plain(self) -> list[Any]:
@@ -64,7 +65,7 @@ class Outline:
     @classmethod
     def of_plain(cls, plain: list[Any]) -> Outline:
         """The outline that ``plain`` gave."""
-        imports, dynamic, path, script, protocol, said, in_doubt, inert, adds = plain
+        imports, dynamic, path, script, protocol, said, in_doubt, inert, acts, adds = plain
         one, later = said
         return cls(
             tuple(Statement(tuple(names), module, level, line) for names, module, level, line in imports),
@@ -75,6 +76,7 @@ class Outline:
             (bool(one), bool(later)),
             bool(in_doubt),
             bool(inert),
+            bool(acts),
             tuple(PathEdit(folder, bool(by_file), line) for folder, by_file, line in adds),
         )
 
@@ -99,8 +101,15 @@ def outline_of(source: Source) -> Outline:
         signs=signs(source),
         doubted=doubted(source),
         is_inert=all(_is_inert(statement) for statement in source.tree.body),
+        acts=any(_acts(statement) for statement in source.tree.body),
         adds=_adds(source),
     )
+
+
+def _acts(statement: ast.stmt) -> bool:
+    """Whether a statement is one of a program rather than of a module: a loop, or a call for what it does."""
+    call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    return call or isinstance(statement, (ast.For, ast.While))
 
 
 def _is_inert(statement: ast.stmt) -> bool:

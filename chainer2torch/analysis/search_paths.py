@@ -131,10 +131,18 @@ class SearchPaths:
         if self.project.is_package(folder):
             if outline.is_script and not any(statement.level for statement in outline.imports):
                 return {folder: 0}
-            return None if imported else {self.project.package_root(folder): 0}  # `python -m`, if it is run at all
+            if imported:
+                return None
+            # a program that names a module beside it by that one's own name, or that does something; else `python -m`
+            alone = self._names_beside(path, folder) or outline.acts and not _is_test(path)
+            return {folder if alone else self.project.package_root(folder): 0}
         if outline.is_script or outline.changes_path:  # what changes the path does not count on those that import it
             return {folder: 0}
         return None if imported else dict.fromkeys(self._loaders(folder) or {self.project.import_root(path)}, 0)
+
+    def _names_beside(self, path: str, folder: str) -> bool:
+        """Whether a file in a package imports another of its folder by that one's own name: ``import net``."""
+        return any(other and root == folder for _, others in self._steps[path] for other, root in others)
 
     def _loaders(self, folder: str) -> set[str]:
         """The folder of what may load a module by a computed name: that of the only such program around it."""
@@ -185,6 +193,12 @@ def _is_package_around(other: str, path: str) -> bool:
     """Whether a file is the `__init__.py` of a package that another is in: that has run before the other begins."""
     folder, name = posixpath.split(other)
     return name == "__init__.py" and f"{posixpath.dirname(path)}/".startswith(f"{folder}/")
+
+
+def _is_test(path: str) -> bool:
+    """Whether a test runner finds a file, which starts it from the folder above the packages."""
+    name = posixpath.basename(path).removesuffix(".py")
+    return name.startswith("test_") or name.endswith("_test") or name == "conftest"
 
 
 def _is_pythons(path: str) -> bool:

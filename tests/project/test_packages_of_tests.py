@@ -1,5 +1,6 @@
 """An empty ``__init__.py`` makes a package of a folder: tests in it find the helpers from where pytest finds them."""
 
+import subprocess
 import sys
 
 import pytest
@@ -48,3 +49,21 @@ def test_the_packages_around_files():
     assert candidates.around(["a/b/c/d.py", "g.py"], files) == {"a/__init__.py", "a/b/__init__.py"}
     assert candidates.around(["a/__init__.py", "a/b/e.py"], files) == {"a/b/__init__.py"}
     assert candidates.around([], files) == set()
+
+
+@pytest.mark.parametrize(
+    "does",
+    ["print(chainer.functions.crelu(x * 2).shape)", "for y in [x]:\n    print(chainer.functions.crelu(y * 2).shape)"],
+)
+def test_a_program_in_a_package_runs_as_it_is_started(tmp_path, does):
+    """`python tools/train.py`: Python searches the folder of the program, whatever `__init__.py` is in it."""
+    source, output = tmp_path / "src", tmp_path / "out"
+    (source / "tools").mkdir(parents=True)
+    (source / "tools" / "__init__.py").write_text("")
+    head = "import chainer\nimport numpy as np\nx = chainer.Variable(np.array([[-1.0, 2]], 'f'))\n"
+    (source / "tools" / "train.py").write_text(head + does + "\n")
+    found = CliRunner().invoke(cli, ["migrate", str(source), "-o", str(output), "--quiet"])
+    assert found.exit_code in (0, 1), found.output
+    assert "chainer_compat" in (output / "tools" / "train.py").read_text()
+    run = subprocess.run([sys.executable, "train.py"], cwd=output / "tools", capture_output=True, text=True)
+    assert "4" in run.stdout, run.stderr

@@ -47,6 +47,7 @@ SHARED |= {
     "search_state",
     "search_shapes",
     "attempt_values",
+    "cheap_layers",
 }
 FILES = sorted(path for path in WORKER.glob("*.py") if path.stem.startswith("chainer_") or path.stem in SHARED)
 # Of the standard library since Python 3.6.
