@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chainer2torch.engine import migrate_sources
+from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.vendor.compat_file import build
+from chainer2torch.vendor.said import words
 from tests.support import forked
 
 HEAD = "import chainer\nimport chainer.functions as F\nfrom chainer import functions, made_up\nimport numpy as np\n\n\n"
@@ -121,3 +122,15 @@ def test_a_method_that_comes_from_another_base_now_is_marked() -> None:
     result = migrate_sources({"module.py": text + "class A(chainer.Chain, Model):\n    pass\n"})["module.py"]
     assert "class A(Model)" in result.code
     assert any(site.state == "review" and "`copy` of Chain came before" in site.message for site in result.sites)
+
+
+def test_the_native_stand_in_says_the_text_of_the_marker(tmp_path: Path) -> None:
+    source = "from chainer import made_up\n\n\nclass A(made_up.B):\n    pass\n\n\ndef f(x):\n    return made_up.C(x)\n"
+    result = migrate_sources({"net.py": source}, options=Options(style="native"))["net.py"]
+    (tmp_path / "net.py").write_text(result.code)
+    (tmp_path / "chainer_compat.py").write_text(build(result.helpers, style="native", said=words(result.code)))
+    done = run(tmp_path, "import net\nprint('imported')\nnet.f(1)")
+    last = done.stderr.rstrip().splitlines()[-1]
+    assert done.stdout == "imported\n" and last.startswith("NotImplementedError: chainer.made_up.C was not migrated: ")
+    marker = next(line.strip() for line in result.code.splitlines() if "): chainer.made_up.C: " in line)
+    assert last.endswith(f"net.py, {marker}"), last
