@@ -284,6 +284,8 @@ class Calls(LibraryCalls):
         """A value goes where its uses cannot be seen: its parameters may then be anything."""
         for option in options(kind):
             if isinstance(option, Partial):
+                for held in (*option.args, *(kind for _, kind in option.keywords)):
+                    self.escape(held)
                 option = option.function
             if isinstance(option, Func):
                 names = [p.arg for p in option.info.node.args.args]

@@ -39,7 +39,7 @@ def arrays_walked_freely(context: Context, node: ast.Attribute) -> bool:
         )
         walked = outer if together else node
     elif isinstance(outer, ast.Call) and _last_name(outer.func) == "len" and outer.args == [node]:
-        return True
+        return not context.analysis.once(has_own_ways)
     return _loops(context, node, walked) and not _keeps_order(context, context.source.parents[walked])
 
 
