@@ -41,7 +41,7 @@ from chainer2torch.analysis.models import (
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
-from chainer2torch.analysis.models.link_children import parameter_of
+from chainer2torch.analysis.models.link_children import of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
@@ -214,6 +214,7 @@ class LibraryCalls(Interpreter):
             bound = dict(keywords)
         elif cls == "chainer.Link":  # its keywords are the shapes of its parameters
             bound = {name: parameter_of(kind) for name, kind in keywords.items()}
+        bound |= of_blocks(cls)
         old = self.objects.setdefault(made.site, {})
         for key, kind in bound.items():
             old[key] = join(old.get(key), kind)

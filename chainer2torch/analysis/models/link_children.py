@@ -26,6 +26,30 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 
 CLASSIFIER = "chainer.links.Classifier"
+_CONVOLUTION, _LINEAR = "chainer.links.Convolution2D", "chainer.links.Linear"
+_NORMALIZATION = "chainer.links.BatchNormalization"
+_GATES = dict.fromkeys("W_r U_r W_z U_z W U".split(), _LINEAR)
+_STEP = {"upward": _LINEAR, "lateral": _LINEAR}
+_INCEPTION_BN = "conv1 proj3 conv3 proj33 conv33a conv33b poolp".split()
+# The layers of Chainer's links that are made of layers. Of an Inception `proj3` is one, though an argument has that
+# name, too.
+_MADE_OF = {
+    "chainer.links.Inception": dict.fromkeys("conv1 proj3 conv3 proj5 conv5 projp".split(), _CONVOLUTION),
+    "chainer.links.InceptionBN": dict.fromkeys(_INCEPTION_BN, _CONVOLUTION)
+    | {f"{name}n": _NORMALIZATION for name in _INCEPTION_BN},
+    "chainer.links.LSTM": _STEP,
+    "chainer.links.StatelessLSTM": _STEP,
+    "chainer.links.GRU": _GATES,
+    "chainer.links.StatefulGRU": _GATES,
+    "chainer.links.StatelessGRU": _GATES,
+    "chainer.links.Highway": {"plain": _LINEAR, "transform": _LINEAR},
+    "chainer.links.Maxout": {"linear": _LINEAR},
+}
+
+
+def of_blocks(cls: str) -> dict[str, Kind]:
+    """The layers that a link of Chainer's is made of, by their names."""
+    return {name: Inst(layer) for name, layer in _MADE_OF.get(cls, {}).items()}
 
 
 def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind], node: ast.AST | None) -> None:
