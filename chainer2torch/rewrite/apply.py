@@ -52,6 +52,7 @@ from chainer2torch.rewrite.suite_lines import (
     line_of,
     lower_markers,
     mark_each,
+    rebuilt,
     missing_comments,
     pass_line,
     without_self_assignments,
@@ -170,10 +171,7 @@ class _Rewriter:
             if isinstance(value, (tuple, list)):
                 if paths.isdisjoint(map(id, value)):
                     continue
-                changes[name] = items = []
-                for item in value:
-                    new = self.rebuild(item) if id(item) in paths else item
-                    items.extend(new if isinstance(new, list) else [new])
+                changes[name] = rebuilt(value, paths, self.rebuild)
             elif id(value) in paths:
                 new = self.rebuild(value)
                 changes[name] = (new[0] if new else None) if isinstance(new, list) else new

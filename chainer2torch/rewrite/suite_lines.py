@@ -5,8 +5,9 @@ Besides statements there are ``cst.EmptyLine``: comments that belong to no state
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -66,6 +67,46 @@ def _assigns_itself(statement: Any) -> bool:
 def comments_above(node: Any) -> list[cst.EmptyLine]:
     """What stays of a statement that is removed."""
     return [line for line in node.leading_lines if line.comment]
+
+
+def rebuilt(items: Sequence[Any], paths: Collection[int], rebuild: Callable[[Any], Any]) -> list[Any]:
+    """The items of a sequence, those on a path to an edit rebuilt: each is one node, several, or none."""
+    made: list[Any] = []
+    gone: Sequence[cst.EmptyLine] = ()
+    for item in items:
+        new = rebuild(item) if id(item) in paths else item
+        lines = new if isinstance(new, list) else [new]
+        if gone or not lines or isinstance(lines[0], cst.EmptyLine):
+            lines, gone = _with_blanks(lines, gone, item, bool(made))
+        made.extend(lines)
+    return made
+
+
+def _with_blanks(
+    lines: list[Any], gone: Sequence[cst.EmptyLine], original: Any, behind: bool
+) -> tuple[list[Any], Sequence[cst.EmptyLine]]:
+    """Lines of a suite behind a statement that has gone: its blank lines are theirs, unless they have as many.
+
+    Gives the lines, and the blanks that are still to come. ``behind``: whether there is a statement above.
+    """
+    own = [*_blanks(getattr(original, "leading_lines", ()))] if behind and not _imports(original) else []
+    if not lines:
+        return [], max(own, gone, key=len)
+    first = lines[0]
+    if isinstance(first, cst.EmptyLine):  # comments above what has gone
+        return [*max(own, gone, key=len), *lines], ()
+    if not hasattr(first, "leading_lines"):
+        return lines, ()
+    missing = gone[len([*_blanks(first.leading_lines)]) :]
+    return [first.with_changes(leading_lines=[*missing, *first.leading_lines]), *lines[1:]] if missing else lines, ()
+
+
+def _blanks(lines: Sequence[cst.EmptyLine]) -> Iterable[cst.EmptyLine]:
+    return itertools.takewhile(lambda line: line.comment is None, lines)
+
+
+def _imports(node: Any) -> bool:
+    return isinstance(node, cst.SimpleStatementLine) and isinstance(node.body[0], (cst.Import, cst.ImportFrom))
 
 
 def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from chainer2torch.compat.backend.devices import CudaArray
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 
 HEAD = "import numpy as np\nimport cupy\nimport chainer\nfrom chainer import cuda\n"
 
@@ -33,7 +33,7 @@ def test_the_class_is_one_of_tensors_on_a_gpu(name: str, test: str) -> None:
     assert "import chainer\n" not in result.code and "import cupy" not in result.code
 
 
-@pytest.mark.parametrize("use", ["cuda.ndarray((2, 3))", "type(x) is cuda.ndarray", "x.__class__ == cuda.ndarray"])
+@pytest.mark.parametrize("use", ["cuda.ndarray((2, 3))", "x.__class__ == cuda.ndarray"])
 def test_other_uses_of_the_class_are_left(use: str) -> None:
     result = migrate_source(f"{HEAD}def f(x):\n    return {use}\n")
     assert f"return {use}" in result.code
@@ -52,3 +52,11 @@ def test_ideep_is_never_there(function: str) -> None:
     result = migrate_source(f"{head}if intel64.{function}({arguments}):\n    a = 1\nelse:\n    a = 2\n")
     assert result.code.strip().endswith("a = 2") and "a = 1" not in result.code
     assert {site.state for site in result.sites} == {"exact"}
+
+
+@pytest.mark.parametrize("use", ["type(x) is cuda.ndarray", "cuda.ndarray == type(x)"])
+def test_compared_types_ask_for_the_class(use: str) -> None:
+    result = migrate_source(f"{HEAD}def f(x):\n    return {use}\n")
+    assert "    return isinstance(x, compat.CudaArray)\n" in result.code
+    native = migrate_source(f"{HEAD}def f(x):\n    return {use}\n", options=Options(style="native"))
+    assert "    return isinstance(x, torch.Tensor) and x.is_cuda\n" in native.code

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.rules.table import load_rules
 
 UNWRAPPED = [
@@ -417,3 +417,22 @@ def test_a_line_of_blanks_below_a_block_stays_an_empty_line():
         "    def count(self):\n        return self.a\n"
     ).code
     assert code.endswith("        self.a = 1\n\n    def count(self):\n        return self.a\n")
+
+
+@pytest.mark.parametrize(
+    "gone, expected",
+    [
+        ("\n\ncuda.set_max_workspace_size(1)\ny = 2\n", "\n\ny = 2\n"),
+        ("\ncuda.set_max_workspace_size(1)\n\n\ny = 2\n", "\n\ny = 2\n"),
+        ("\n\ncuda.set_max_workspace_size(1)\n\ny = 2\n", "\n\ny = 2\n"),
+        ("cuda.set_max_workspace_size(1)\ny = 2\n", "y = 2\n"),
+        ("\n# of the GPU\ncuda.set_max_workspace_size(1)\ny = 2\n", "\n# of the GPU\ny = 2\n"),
+        ("\ncuda.set_max_workspace_size(1)\ncuda.set_max_workspace_size(1)\n# two\ny = 2\n", "\n# two\ny = 2\n"),
+        ("y = 2\n\n\ncuda.set_max_workspace_size(1)\n", "y = 2\n"),
+    ],
+)
+def test_the_blank_lines_above_what_goes_stay(gone: str, expected: str) -> None:
+    """A statement that follows one that has gone stands as far from what is above it."""
+    head = "from chainer import cuda\n\n\ndef f(x):\n    return x\n"
+    result = migrate_source(head + gone, rules=load_rules(style="native"), options=Options(style="native"))
+    assert result.code.endswith("    return x\n" + expected)

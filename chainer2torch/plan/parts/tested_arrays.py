@@ -21,6 +21,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
+from chainer2torch.plan.questions.type_tests import type_test, variable_asked
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
 _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
@@ -38,6 +39,13 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
     if len(call.args) < 2:
         return
     class_of_other(context, decisions, call)
+    if context.analysis.kind(call.args[1]) == Ref("numpy.ndarray"):
+        outer = context.source.parents.get(call)
+        if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not):
+            if _asks_for_device(context, decisions, outer, call.args[0], ""):
+                return
+        elif _asks_for_device(context, decisions, call, call.args[0], "not "):
+            return
     kinds = options(context.analysis.kind(call.args[0]))
     if UNKNOWN in kinds:
         _of_unknown(context, decisions, call)
@@ -86,15 +94,26 @@ def asked_by_dtype(context: Context, decisions: Decisions, call: ast.Call) -> No
 def tested_type(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     """``type(x) == numpy.ndarray`` of what is a tensor by now."""
     types_compared(context, decisions, node)
-    asked, cls = node.left, node.comparators[0]
-    if not isinstance(asked, ast.Call) or len(asked.args) != 1 or context.analysis.kind(cls) != Ref("numpy.ndarray"):
+    test = type_test(context, node)
+    if test is None or context.analysis.kind(test.cls) != Ref("numpy.ndarray"):
         return
-    kinds = options(context.analysis.kind(asked.args[0]))
-    if context.analysis.kind(asked.func) == Ref("builtins.type") and all(
-        isinstance(k, Tensor) and k.array for k in kinds
-    ):
-        decisions.replace(cls, "torch.Tensor", {})
-        decisions.mark(cls, None, "numpy.ndarray", "exact", "", _CODE)
+    if _asks_for_device(context, decisions, node, test.value, "" if test.negated else "not "):
+        return
+    kinds = options(context.analysis.kind(test.value))
+    if all(isinstance(k, Tensor) and k.array for k in kinds):
+        decisions.replace(test.cls, "torch.Tensor", {})
+        decisions.mark(test.cls, None, "numpy.ndarray", "exact", "", _CODE)
+
+
+def _asks_for_device(context: Context, decisions: Decisions, test: ast.expr, value: ast.expr, negated: str) -> bool:
+    """``if type(h.data) is not np.ndarray: pad.to_gpu()``: the array of a Variable is NumPy's on a CPU only."""
+    variable = variable_asked(context, value, test)
+    if variable is None:
+        return False
+    decisions.replace(test, f"{negated}x.is_cuda", {"x": context.operand(variable)})
+    decisions.use(value)
+    decisions.mark(test, None, "numpy.ndarray", "exact", "", _CODE)
+    return True
 
 
 def _is_number(cls: Kind) -> bool:

@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.sequentials import sequential_classes
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
+from chainer2torch.plan.questions.type_tests import TypeTest, type_test, variable_asked
 from chainer2torch.plan.questions.variable_tests import harmless, wraps
 from chainer2torch.rules.table import Row
 
@@ -46,21 +47,15 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         if context.choices.style == "native" and (whole := _fetching(context, test)) is not None:
             _fetched(context, decisions, node, test, whole)
             return
-        if context.choices.style == "native" and node is test.args[1] and isinstance(test.args[0], ast.Name):
+        variable = variable_asked(context, test.args[0], test) if node is test.args[1] else None
+        if variable is not None:
+            decisions.replace(test, "x.is_cuda", {"x": context.operand(variable)})
+        elif context.choices.style == "native" and node is test.args[1] and isinstance(test.args[0], ast.Name):
             text = "isinstance(x, torch.Tensor) and x.is_cuda"
             decisions.replace(test, text, {"x": context.operand(test.args[0])})
         else:
             decisions.replace(node, "compat.CudaArray", {})
-        decisions.use(node)
-        if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
-            decisions.mark(node.value, context.rules.rows[_CUPY], _CUPY, "exact")
-        decisions.mark(
-            node,
-            context.rules.rows[_CUPY_ARRAY],
-            _CUPY_ARRAY,
-            "review",
-            "a tensor on a GPU is one here, also where it was a Variable. Not executed: this needs a GPU",
-        )
+        _mark_cupy_array(context, decisions, node, variable is not None)
         return
     if row is None or name is None or row.value is None or row.state == "manual":
         return
@@ -98,6 +93,16 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     decisions.replace(node, _asked(context, row, made, new), {})
     decisions.use(node)
     decisions.mark(node, row, row.name, state, note, quiet=quiet)
+
+
+def _mark_cupy_array(context: Context, decisions: Decisions, node: ast.expr, sure: bool = False) -> None:
+    """CuPy's array as a class is accounted for; it has been replaced. ``sure``: it was asked of a Variable's array."""
+    decisions.use(node)
+    if isinstance(node, ast.Attribute) and context.reference(node.value) == _CUPY:  # said once
+        decisions.mark(node.value, context.rules.rows[_CUPY], _CUPY, "exact")
+    message = "a tensor on a GPU is one here, also where it was a Variable. Not executed: this needs a GPU"
+    row, state = context.rules.rows[_CUPY_ARRAY], "exact" if sure else "review"
+    decisions.mark(node, row, _CUPY_ARRAY, state, "" if sure else message)
 
 
 def _has_function_objects(context: Context) -> bool:
@@ -145,25 +150,38 @@ def _asked(context: Context, row: Row, made: list[str], new: str) -> str:
 
 def _type_test(context: Context, decisions: Decisions, node: ast.Compare) -> bool:
     """``type(x) == L.Linear`` is ``isinstance(x, nn.Linear)``, if no class of the project derives from that link."""
-    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+    test = type_test(context, node)
+    if test is None:
         return False
-    asked, cls = node.left, node.comparators[0]
-    if not isinstance(asked, ast.Call) or len(asked.args) != 1 or asked.keywords:
-        return False
-    name = context.reference(cls)
+    if _is_cupy_array(context, test.cls):
+        _cupy_type(context, decisions, node, test)
+        return True
+    name = context.reference(test.cls)
     row = context.rules.rows.get(name) if name else None
-    if context.analysis.kind(asked.func) != Ref("builtins.type") or row is None or not row.value:
+    if row is None or not row.value:
         return False
     made = list(torch_classes(row)) if row.name.startswith("chainer.links.") else []
     heirs = any(context.analysis.derives(found, row.name) for found in context.analysis.classes.values())
     if not made or heirs or _also(context, row, made):
         return False
-    negated = "not " * isinstance(node.ops[0], (ast.NotEq, ast.IsNot))
+    negated = "not " * test.negated
     template = f"{negated}isinstance(x, {_asked(context, row, made, row.value)})"
-    decisions.replace(node, template, {"x": context.operand(asked.args[0])})
-    decisions.use(cls)
-    decisions.mark(cls, row, row.name, row.state)
+    decisions.replace(node, template, {"x": context.operand(test.value)})
+    decisions.use(test.cls)
+    decisions.mark(test.cls, row, row.name, row.state)
     return True
+
+
+def _cupy_type(context: Context, decisions: Decisions, node: ast.Compare, test: TypeTest) -> None:
+    """``type(x) is cuda.ndarray``: an array on a GPU."""
+    variable = variable_asked(context, test.value, node)
+    template = "isinstance(x, compat.CudaArray)"
+    if variable is not None:
+        template = "x.is_cuda"
+    elif context.choices.style == "native" and isinstance(test.value, ast.Name) and not test.negated:
+        template = "isinstance(x, torch.Tensor) and x.is_cuda"
+    decisions.replace(node, "not " * test.negated + template, {"x": context.operand(variable or test.value)})
+    _mark_cupy_array(context, decisions, test.cls, variable is not None)
 
 
 def _fetching(context: Context, test: ast.Call) -> ast.expr | None:
