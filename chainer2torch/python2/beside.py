@@ -7,29 +7,54 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-_MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
+# what a script does when it is started: it asks whether it is, or reads its arguments
+_STARTED = re.compile(r"^(?:if\s+__name__\s*==|\S[^\n]*\.parse_args\(|[^#\s][^#\n]*\bsys\.argv\b)", re.MULTILINE)
+_NOTEBOOK, _INSTALLED = ".ipynb", ("setup.py", "setup.cfg", "pyproject.toml")
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w[^\n]*)", re.MULTILINE)
+_ANY_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([.\w][^\n]*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
 
 def siblings_of(path: str, known: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
     """The modules beside a file that Python 2 would have imported by their bare names.
 
-    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too. What
-    is run for the package itself, ``__init__.py``, such a script does not run.
+    Only in a package; and not where a file of the folder is a script, which finds them by these names today, too, or
+    where nobody can have imported the package. What is run for the package itself, ``__init__.py``, such a script does
+    not run.
     """
     folder, name = posixpath.split(path)
     if posixpath.join(folder, "__init__.py") not in known:
         return frozenset()
     beside = [other for other in known if posixpath.dirname(other) == folder]
-    if name != "__init__.py" and any(_MAIN.search(texts[other]) for other in beside if other in texts):
-        return frozenset()
+    if name != "__init__.py":
+        if any(_is_script(other, texts[other]) for other in beside if other in texts):
+            return frozenset()
+        if not texts.get(posixpath.join(folder, "__init__.py"), "").strip() and not _is_imported(folder, known, texts):
+            return frozenset()
     found = {posixpath.splitext(posixpath.basename(other))[0] for other in beside if other.endswith(".py")}
     for other in known:
         above, _, name = posixpath.dirname(other).rpartition("/")
         if name and above == folder and posixpath.basename(other) == "__init__.py":
             found.add(name)
     return frozenset(found - {"__init__"})
+
+
+def _is_script(path: str, text: str) -> bool:
+    """Whether a file is started by itself, as notebooks are."""
+    return path.endswith(_NOTEBOOK) or _STARTED.search(text) is not None
+
+
+def _is_imported(folder: str, known: Collection[str], texts: Mapping[str, str]) -> bool:
+    """Whether a package can be imported by its name: a file of the project does so, or it is installed."""
+    above = posixpath.dirname(folder)
+    while True:
+        if any(posixpath.join(above, name) in known for name in _INSTALLED):
+            return True
+        if not above:
+            break
+        above = posixpath.dirname(above)
+    name = posixpath.basename(folder)
+    return any(name in _WORD.findall(found[1]) for text in texts.values() for found in _ANY_IMPORT.finditer(text))
 
 
 def only_python2(
@@ -73,7 +98,7 @@ def import_of(path: str, text: str, old: Collection[str]) -> str | None:
 def in_packages(texts: Mapping[str, str], old: Collection[str]) -> Iterator[str]:
     """The files in packages whose ``__init__.py`` is one of the ``old`` files; those that are started alone are not."""
     folders = {posixpath.dirname(path) for path in old if posixpath.basename(path) == "__init__.py"} - {""}
-    started = {posixpath.dirname(path) for path, text in texts.items() if _MAIN.search(text)}
+    started = {posixpath.dirname(path) for path, text in texts.items() if _is_script(path, text)}
     for path in texts:
         folder = posixpath.dirname(path)
         if folder in folders and folder not in started:

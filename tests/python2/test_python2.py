@@ -231,7 +231,7 @@ def test_python_3_with_a_mistake_is_not_converted(text):
 
 def test_imports_beside_the_file_only_in_packages():
     text = "import chainer\nimport net\nfrom net import A\nprint net\n"
-    package = {"pkg/__init__.py": "", "pkg/net.py": "", "pkg/train.py": text}
+    package = {"pkg/__init__.py": "", "pkg/net.py": "", "pkg/train.py": text, "run.py": "import pkg.train\n"}
     assert python2.modernised(package, engine.facts)["pkg/train.py"].text.splitlines()[1:3] == [
         "from . import net",
         "from .net import A",
@@ -240,9 +240,14 @@ def test_imports_beside_the_file_only_in_packages():
     assert [(site.line, site.message) for site in both.sites] == [(1, "absolute and local imports together")]
     script = {**package, "pkg/train.py": text + "if __name__ == '__main__':\n    pass\n"}
     folder = {"net.py": "", "train.py": text}
-    for files in (script, folder):
-        (found,) = python2.modernised(files, engine.facts).values()
+    alone = {name: one for name, one in package.items() if name != "run.py"}
+    reads = {**package, "pkg/train.py": text + "args = parser.parse_args()\n"}
+    notebook = {**package, "pkg/look.ipynb": "import net\n"}
+    for files in (script, folder, alone, reads, notebook):
+        found = python2.modernised(files, engine.facts)[next(name for name in files if name.endswith("train.py"))]
         assert "import net\nfrom net import A\n" in found.text
+    installed = python2.modernised({**alone, "setup.py": "import setuptools\n"}, engine.facts)["pkg/train.py"]
+    assert "from . import net\n" in installed.text
 
 
 def test_a_tuple_among_the_parameters_gets_its_parts_name():
