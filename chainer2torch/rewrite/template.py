@@ -318,20 +318,27 @@ def _keep_layout(
         if before.value in spans:
             shells[id(find(spans[before.value]))] = after
     args = []
+    closing = updated.args[-1] if updated.args else None
+    moved = any(shells.get(id(arg.value)) is closing is not None for arg in result.args[:-1])
     for i, arg in enumerate(result.args):
         shell = shells.get(id(arg.value))
         last = i == len(result.args) - 1
         if shell is not None and not arg.star:
-            comma = shell.comma
-            if last:
+            comma, behind = shell.comma, shell.whitespace_after_arg
+            if not last and shell is closing:  # what stands before the closing parenthesis is the last one's
+                comma, behind = arg.comma, arg.whitespace_after_arg
+            elif last:
                 comma = closing_comma(comma, updated.args[-1].comma)
             elif not isinstance(comma, cst.Comma) or _breaks_line(arg.comma):
                 comma = arg.comma
             arg = arg.with_changes(
                 comma=comma,
-                whitespace_after_arg=shell.whitespace_after_arg,
+                whitespace_after_arg=behind,
                 equal=shell.equal if shell.keyword and arg.keyword else arg.equal,
             )
+        elif last and moved and closing is not None:
+            comma = closing.comma if isinstance(closing.comma, cst.Comma) else arg.comma
+            arg = arg.with_changes(comma=comma, whitespace_after_arg=closing.whitespace_after_arg)
         args.append(arg)
     return result.with_changes(args=args, whitespace_before_args=_before_arguments(updated, args))
 

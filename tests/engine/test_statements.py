@@ -436,3 +436,15 @@ def test_the_blank_lines_above_what_goes_stay(gone: str, expected: str) -> None:
     head = "from chainer import cuda\n\n\ndef f(x):\n    return x\n"
     result = migrate_source(head + gone, rules=load_rules(style="native"), options=Options(style="native"))
     assert result.code.endswith("    return x\n" + expected)
+
+
+def test_a_new_last_argument_stands_where_the_last_one_stood() -> None:
+    """The line of the closing parenthesis stays, with and without a comma above it."""
+    text = (
+        "from chainer import iterators\n\n\ndef f(d, n):\n    return iterators.MultiprocessIterator(\n        d, 4,\n"
+    )
+    result = "    return DataLoader(\n        d, 4,\n        shuffle=True, num_workers=n, collate_fn=compat.collate"
+    for last, expected in [("n\n    )\n", "\n    )\n"), ("n,\n    )\n", ",\n    )\n"), ("n)\n", ")\n")]:
+        source = f"{text}        n_processes={last}"
+        made = migrate_source(source, rules=load_rules(style="native"), options=Options(style="native"))
+        assert made.code.endswith(result + expected)
