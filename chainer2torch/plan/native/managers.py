@@ -15,8 +15,8 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import finalizers, imports
-from chainer2torch.plan.native.batches_drawn import draws_as_code, draws_of
+from chainer2torch.plan.native import finalizers, imports, own_clocks
+from chainer2torch.plan.native.batches_drawn import draws_as_code
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -37,15 +37,9 @@ from chainer2torch.plan.questions.paths import is_path
 from chainer2torch.plan.questions.reading import library_module
 
 _UPDATER = "chainer.training.updaters.Updater"
-_STANDARD = "chainer.training.updaters.StandardUpdater"
 _PARALLEL = "chainer.training.updaters.ParallelUpdater"
-_ITERATOR = "chainer.dataset.Iterator"
 _EXTENSION = "chainer.training.Extension"
 _MAKE_EXTENSION = "chainer.training.make_extension"
-# what an updater of the program's own may say otherwise than Chainer's, so that a manager would not do what it says
-_CLOCKWORK = frozenset(
-    "update finalize connect_trainer get_iterator get_all_optimizers epoch epoch_detail is_new_epoch iteration".split()
-)
 _MEMBERS = frozenset({"extend", "run", "updater", "observation", "out", "reporter", "get_extension", "elapsed_time"})
 
 
@@ -93,11 +87,16 @@ class Group:
     opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
     handed: bool  # whether the loops hand their batches to the updaters
     borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
+    own_clock: bool = False  # whether only the updaters know how many iterations an epoch has
 
 
 def group_of(context: Context) -> Group | None:
-    """The Trainers around a file, if they become managers; None: they do not, or there are none."""
-    return context.analysis.once(_groups).get(context.module)
+    """The Trainers around a file, if they become managers; None: they do not, or there are none.
+
+    An engine has a number of iterations for its epochs, and no other clock.
+    """
+    group = context.analysis.once(_groups).get(context.module)
+    return None if group is not None and group.own_clock and context.choices.trainer == "ignite" else group
 
 
 def hand_over(context: Context) -> bool:
@@ -135,6 +134,7 @@ class _Reader:
         self.analysis, self.modules = analysis, modules
         self.objects = objects_of(analysis)
         self._are_known = True  # whether it is known of which classes the updaters are
+        self._own_clock = False
 
     def read(self) -> Group | None:
         """What becomes of them; None: there are none, or they keep Chainer's form."""
@@ -167,14 +167,17 @@ class _Reader:
         lost, members = any(not run.updater for run in runs), set().union(*asked)
         asks = lost or bool(members)
         connects = any(map(self._has_copies, self.modules))
-        by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
-        steps = {} if asks else self._opened(runs, managed, bool(stands_in))
+        by_run, loaders = {run.statement: run for run in runs}, not self._own_clock and self._are_loaders()
+        if self._own_clock:
+            own_clocks.check_helpers(self.objects.context(self.modules[0]))
+        steps = {} if asks or self._own_clock else self._opened(runs, managed, bool(stands_in))
         handed = loaders and not lost and self._are_known and are_handed(self.analysis, self.modules[0])
         handed = handed and UNKNOWN_MEMBER not in members
         connects = connects or handed and (self.modules[0] in self.analysis.once(counting) or bool(members & COUNTS))
         drawing = [{managed[call].draws_itself for call in run.made} for run in runs]
         handed = handed and all(len(found) < 2 and None not in found for found in drawing)
-        return Group(managed, by_run, self._starts_early(), asks, connects, loaders, steps, handed, stands_in)
+        early = self._starts_early()
+        return Group(managed, by_run, early, asks, connects, loaders, steps, handed, stands_in, self._own_clock)
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -195,13 +198,7 @@ class _Reader:
 
     def _check_class(self, cls: ClassInfo) -> None:
         derives = self.analysis.derives
-        if derives(cls, TRAINER) or derives(cls, _ITERATOR):
-            raise Unclear(f"`{cls.name}` counts by itself")
-        if derives(cls, _UPDATER):
-            owners = [owner for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)]
-            own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
-            if not derives(cls, _STANDARD) or own or draws_of(self.analysis, cls) is None:
-                raise Unclear(f"`{cls.name}` is not seen to draw as many batches for each update")
+        self._own_clock |= own_clocks.counts_itself(self.analysis, cls)
         if derives(cls, _EXTENSION) and finalizers.is_unclear(cls):
             raise Unclear(f"`{cls.name}.finalize` gets no manager")
 
@@ -218,7 +215,7 @@ class _Reader:
             raise Unclear(f"`{symbol}` divides the work")
         _, is_iterator, name = symbol.partition("chainer.iterators.")
         if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
-            raise Unclear("an iterator that counts otherwise")
+            self._own_clock = True
 
     def _knows_updater(self, trainer: ast.Call) -> bool:
         """Whether the class of what a Trainer gets is known: else it may be one of files that no import connects."""
@@ -268,9 +265,8 @@ class _Reader:
         if unknown := len(classes) < len(kinds):
             classes = [cls for cls in self.analysis.classes.values() if self.analysis.derives(cls, _UPDATER)]
         code = draws_as_code(self.analysis, classes, ast.unparse(updater), unknown)
-        if code is None:
-            raise Unclear("how many batches its updater draws is not known")
-        return code
+        self._own_clock |= code is None
+        return code or ""
 
     def _draws_itself(self, context: Context, updater: ast.expr) -> bool | None:
         """Whether each class that an updater may have draws its batches itself; None: only some of them."""
