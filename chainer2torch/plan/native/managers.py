@@ -9,7 +9,6 @@ such that it follows from the dataset and the size of a batch. That is one answe
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator, Mapping
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
@@ -26,6 +25,7 @@ from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import hands_on_a_class
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, is_read, repeats
+from chainer2torch.plan.native.manager_parts import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
 from chainer2torch.plan.native.own_updaters import given_to
@@ -33,6 +33,7 @@ from chainer2torch.plan.native.places import suite_of
 from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of, name_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS
+from chainer2torch.plan.native.updater_choices import choices_of, own_updaters
 from chainer2torch.plan.questions.paths import is_path
 from chainer2torch.plan.questions.reading import library_module
 
@@ -41,53 +42,6 @@ _PARALLEL = "chainer.training.updaters.ParallelUpdater"
 _EXTENSION = "chainer.training.Extension"
 _MAKE_EXTENSION = "chainer.training.make_extension"
 _MEMBERS = frozenset({"extend", "run", "updater", "observation", "out", "reporter", "get_extension", "elapsed_time"})
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Managed:
-    """A Trainer that becomes a manager: where it is made, the paths of it and of its updater, and its arguments."""
-
-    call: ast.Call
-    name: str
-    updater: str
-    stop: ast.expr
-    out: ast.expr | None
-    has_parts: bool  # whether parts of a model may report by themselves
-    loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
-    draws: str = ""  # how many batches an update draws; "": one
-    draws_itself: bool | None = False  # whether its updater draws them, though loops hand them over; None: one may
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Run:
-    """A statement ``trainer.run()``: the paths of the manager and of what to call, and what may make the Trainer."""
-
-    statement: ast.Expr
-    name: str
-    updater: str
-    made: tuple[ast.Call, ...]
-    loader: str = ""  # as of a Trainer
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Group:
-    """The Trainers of the files that see each other.
-
-    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies, or
-    needs the manager's counters;
-    ``by_loaders``: whether DataLoaders give the batches, so that an epoch has a whole number of them.
-    """
-
-    managed: dict[ast.Call, Managed]
-    runs: dict[ast.Expr, Run]
-    starts_early: bool
-    asks: bool
-    connects: bool
-    by_loaders: bool
-    opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
-    handed: bool  # whether the loops hand their batches to the updaters
-    borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
-    own_clock: bool = False  # whether only the updaters know how many iterations an epoch has
 
 
 def group_of(context: Context) -> Group | None:
@@ -104,7 +58,28 @@ def hand_over(context: Context) -> bool:
     if not are_handed(context.analysis, context.module):
         return False
     group = group_of(context)
-    return group.handed if group is not None else context.analysis.once(_native_files).get(context.module, False)
+    if group is not None:
+        return group.handed
+    analysis = context.analysis
+    return analysis.once(_native_files).get(context.module, False) or context.module in analysis.once(_loose_files)
+
+
+def _loose_files(analysis: Analysis) -> frozenset[ModuleInfo]:
+    """The files of updaters without a Trainer, if all Trainers whose updater is not known hand over their batches."""
+    groups = analysis.once(_groups)
+    open_groups = [group for group in groups.values() if group is not None and not group.knows_updaters]
+    if not open_groups or not all(group.handed for group in open_groups):
+        return frozenset()
+    numbers = imports.groups(analysis.project)
+    updaters = {numbers[cls.module] for cls in analysis.once(own_updaters)} - analysis.once(_training)
+    return frozenset(module for module, number in numbers.items() if number in updaters)
+
+
+def _training(analysis: Analysis) -> frozenset[int]:
+    """The groups of files that have a Trainer."""
+    objects, numbers = objects_of(analysis), imports.groups(analysis.project)
+    uses = (use for found in objects.uses.values() for use in found if objects.concern(use.inst) is TRAINERS)
+    return frozenset(numbers[use.context.module] for use in uses)
 
 
 def _native_files(analysis: Analysis) -> dict[ModuleInfo, bool]:
@@ -171,13 +146,25 @@ class _Reader:
         if self._own_clock:
             own_clocks.check_helpers(self.objects.context(self.modules[0]))
         steps = {} if asks or self._own_clock else self._opened(runs, managed, bool(stands_in))
-        handed = loaders and not lost and self._are_known and are_handed(self.analysis, self.modules[0])
+        handed = loaders and not lost and are_handed(self.analysis, self.modules[0])
+        handed = handed and (self._are_known or self._all_are_handed())
         handed = handed and UNKNOWN_MEMBER not in members
         connects = connects or handed and (self.modules[0] in self.analysis.once(counting) or bool(members & COUNTS))
         drawing = [{managed[call].draws_itself for call in run.made} for run in runs]
         handed = handed and all(len(found) < 2 and None not in found for found in drawing)
         early = self._starts_early()
-        return Group(managed, by_run, early, asks, connects, loaders, steps, handed, stands_in, self._own_clock)
+        clock, known = self._own_clock, self._are_known
+        return Group(managed, by_run, early, asks, connects, loaders, steps, handed, stands_in, clock, known)
+
+    def _all_are_handed(self) -> bool:
+        """Whether each updater of the project has the form that these loops ask for: it may be the one that they get.
+
+        One of files with another Trainer has the form that this one asks for.
+        """
+        own, numbers = self.analysis.once(own_updaters), imports.groups(self.analysis.project)
+        others = self.analysis.once(_training) - {numbers[self.modules[0]]}
+        alike = all(are_handed(self.analysis, cls.module) and numbers[cls.module] not in others for cls in own)
+        return bool(own) and alike
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -271,7 +258,7 @@ class _Reader:
     def _draws_itself(self, context: Context, updater: ast.expr) -> bool | None:
         """Whether each class that an updater may have draws its batches itself; None: only some of them."""
         drawing = self.analysis.once(draw_themselves)
-        found = {isinstance(kind, Inst) and kind.cls in drawing for kind in options(context.kind(updater))}
+        found = {cls in drawing for cls in choices_of(self.analysis, context.kind(updater))}
         return found.pop() if len(found) == 1 else None
 
     def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:
