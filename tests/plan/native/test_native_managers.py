@@ -372,6 +372,38 @@ def test_what_counts_otherwise_keeps_the_trainer(name):
     assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
 
 
+HALVES = """\
+class Halves(training.Extension):
+    trigger = (1, 'epoch')
+
+    def __init__(self, attr):
+        self._attr, self._init = attr, None
+
+    def initialize(self, trainer):
+        self._init = getattr(self._optimizer(trainer), self._attr)
+
+    def _optimizer(self, trainer):
+        return trainer.updater.get_optimizer('main')
+
+    def __call__(self, trainer):
+        setattr(self._optimizer(trainer), self._attr, self._init * 0.5 ** trainer.updater.epoch)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "optimizer, attr", [("MomentumSGD(0.1)", "lr"), ("RMSprop(0.02)", "lr"), ("Adam(0.1)", "alpha")]
+)
+def test_an_extension_asks_for_a_setting_by_its_name(optimizer, attr, tmp_path):
+    """`lr` of an Adam is no setting: where the program makes one, its optimizer keeps Chainer's names."""
+    more = f"trainer.extend(Halves({attr!r}))"
+    program = {**USUAL, "before": HALVES, "optimizer": optimizer, "more": more}
+    theirs, ours, code = both(PROGRAM.format(**program), head=HEAD)
+    assert ("compat.setting(" in code) == ("Late" not in code) == (attr == "lr"), code
+    compare(theirs, ours, code, tmp_path)
+
+
 @pytest.mark.parametrize("period", ["(1, 'epoch')", "(2, 'epoch')", "(0.5, 'epoch')"])
 @pytest.mark.parametrize("name", OWN_CLOCKS)
 def test_a_manager_asks_the_updater_for_epochs_that_only_that_knows(name, period, tmp_path):
