@@ -299,6 +299,16 @@ ASKS = {
         {"more": UNKNOWN + ASKED.format(trigger="lambda trainer: trainer.updater.iteration % 2 == 0", look="pass")},
         "trainer.iteration % 2",
     ),
+    "a member by its text": (
+        {
+            "more": UNKNOWN
+            + ASKED.format(
+                trigger="(1, 'epoch')",
+                look="own = trainer.updater\n        print(getattr(own, 'net', None) is model, hasattr(own, 'nets'))",
+            )
+        },
+        "trainer.updater = updater",
+    ),
     "members by a name": (
         {
             "more": UNKNOWN
