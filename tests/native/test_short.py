@@ -62,10 +62,7 @@ LONGER = {
     "HooksByName": (60, 9),
     "LateAdamW": (160, 16),
     "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
-    "Updater": (
-        138,
-        8,
-    ),  # a clock for a manager, a converter, the device that its batches go to, how a loader is read, what is saved of it
+    "Updater": (138, 8),  # a converter, the device that its batches go to, a clock, how a loader is read, its state
     "BatchUpdater": (56, 5),  # devices by number, by name and by None: most programs say one of them
     "StandardBatchUpdater": (109, 10),
     "StandardUpdater": (193, 13),
