@@ -218,13 +218,12 @@ class GradientMethod(torch.optim.Optimizer, SerializableEntries):
         self._adapt_loss_scale()  # where: loss_scaling, set_loss_scale, is_safe_to_update
         return loss
 
+    @torch.no_grad()
     def _update_groups(self) -> None:
-        """Updates all parameters, unless a gradient is not finite."""
         if self._found_nan:  # where: loss_scaling, set_loss_scale, is_safe_to_update
             return
-        with torch.no_grad():
-            for group in self.param_groups:
-                self._update_group(group)
+        for group in self.param_groups:
+            self._update_group(group)
         for param in again_of(self.target):
             param.update_rule.update(param)
 
