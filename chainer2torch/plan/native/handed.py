@@ -162,10 +162,15 @@ class _Asked:
 
 def _allows(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether nothing in a file looks into an updater, steps it, or draws batches otherwise."""
-    options_given = {node.arg for node in module.source.of(ast.keyword)}
-    if options_given & _OPTIONS:
+    if any(node.arg in _OPTIONS and not _is_of_backward(module, node) for node in module.source.of(ast.keyword)):
         return False
     return all(_is_harmless(analysis, module, node) for node in module.source.of(ast.Attribute, ast.Name))
+
+
+def _is_of_backward(module: ModuleInfo, keyword: ast.AST) -> bool:
+    """``loss.backward(loss_scale=scale)``: no option of an updater."""
+    call = module.source.parents[keyword]
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
 
 
 def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
