@@ -49,11 +49,13 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
     return to_device(device, converter(batch, device if own else -1 if device.type == "cpu" else device.index))
 
 
-def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
+def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> Any:
     """One step by the loss that a function gives for a batch; optimizers of torch.optim have no ``update``.
 
     Source: chainer.Optimizer.update.
     """
+    if hasattr(optimizer, "update"):  # where: own_steps
+        return call_with(functools.partial(optimizer.update, function), batch)
     loss = call_with(function, batch)
     optimizer.zero_grad()
     loss.backward()
