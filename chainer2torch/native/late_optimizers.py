@@ -112,12 +112,12 @@ class LateOptimizer(torch.optim.Optimizer):
 
     def update(
         self,
-        lossfun: Callable[..., Any] | None = None,  # where: update_gets_a_loss
-        *args: Any,  # where: update_gets_a_loss
-        **kwds: Any,  # where: update_gets_a_loss
+        lossfun: Callable[..., Any] | None = None,  # where: update_gets_a_loss, own_steps
+        *args: Any,  # where: update_gets_a_loss, own_steps
+        **kwds: Any,  # where: update_gets_a_loss, own_steps
     ) -> None:
         """One step; a graph from before it can still go backward, as in Chainer."""
-        if lossfun is not None:  # where: update_gets_a_loss
+        if lossfun is not None:  # where: update_gets_a_loss, own_steps
             self.compute_gradients(lossfun, *args, **kwds)
         with torch.autograd._unsafe_preserve_version_counter(tuple(self.target.parameters())):
             self.step()

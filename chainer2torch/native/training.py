@@ -58,6 +58,33 @@ def iterations_of(loader: Any, draws: int) -> Any:
     return _Iterations(len(loader), draws)
 
 
+class Epochs:
+    """The epochs of an updater, where a manager asks for the iterations of one: only the updater's iterator knows.
+
+    It asks for ``iteration // epochs``, ``iteration / epochs``, and if ``iteration % (epochs * period) < 1``: whether
+    such a period has ended with the last update. Source: chainer.training.triggers.IntervalTrigger.
+    """
+
+    def __init__(self, updater: Any, period: float = 1) -> None:
+        self.updater, self.period = updater, period
+
+    def __lt__(self, number: int) -> bool:
+        return False
+
+    def __mul__(self, period: float) -> Epochs:
+        return Epochs(self.updater, period)
+
+    def __rfloordiv__(self, iteration: int) -> Any:
+        return self.updater.epoch
+
+    def __rtruediv__(self, iteration: int) -> Any:
+        return self.updater.epoch_detail
+
+    def __rmod__(self, iteration: int) -> bool:
+        before, now = self.updater.before // self.period, self.updater.epoch_detail // self.period
+        return bool(before == now)
+
+
 def manager_state(manager: Any) -> dict[str, Any]:
     """``manager.state_dict()`` in any extension; models are handed to those only that say ``needs_model_state``.
 

@@ -49,11 +49,13 @@ def converted(converter: Callable[..., Any], batch: list[Any], device: Any) -> A
     return to_device(device, converter(batch, device if own else -1 if device.type == "cpu" else device.index))
 
 
-def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> None:
+def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> Any:
     """One step by the loss that a function gives for a batch; optimizers of torch.optim have no ``update``.
 
     Source: chainer.Optimizer.update.
     """
+    if hasattr(optimizer, "update"):  # where: own_steps
+        return call_with(functools.partial(optimizer.update, function), batch)
     loss = call_with(function, batch)
     optimizer.zero_grad()
     loss.backward()
@@ -125,6 +127,7 @@ class Updater(BatchUpdater):
     """
 
     iteration = 0
+    before: Any = 0  # where: helper.Epochs
 
     def __init__(  # where: DataLoader
         self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
@@ -135,6 +138,7 @@ class Updater(BatchUpdater):
         self._iterators = {name: drawn.get(id(each), each) for name, each in self._iterators.items()}
 
     def update(self) -> None:
+        self.before = self.epoch_detail  # where: helper.Epochs
         self.update_core()  # type: ignore[attr-defined]
         self.iteration += 1
 
@@ -155,11 +159,13 @@ class Updater(BatchUpdater):
 
     def state_dict(self) -> dict[str, Any]:
         state = {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
+        state["before"] = self.before  # where: helper.Epochs
         self.serialize(Serializer(state, loads=False))  # where: updater_saves
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.iteration = state["iteration"]
+        self.before = state["before"]  # where: helper.Epochs
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
         self.serialize(Serializer(state, loads=True))  # where: updater_saves

@@ -17,10 +17,13 @@ DEVICE_NAMES = "device_names"  # said where it may be a name or a number in a te
 OBJECTS_COPIED = "objects_copied"  # said where ``copy.copy`` or ``copy.deepcopy`` is called or imported
 TRAINING_SAVED = "training_saved"  # said where the state of a whole training may be saved or loaded
 UPDATER_SAVES = "updater_saves"  # said where a class of updaters may say itself what is saved of it
+OWN_STEPS = "own_steps"  # said where an optimizer of a class of its own may compute the loss in its ``update``
 EVALUATES = "evaluates"  # said where an evaluator may run the `evaluate` of its base
 OF_TRAINING = frozenset(
-    {OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED, EVALUATES}
+    {OPTIONS_GIVEN, OWN_CONVERTERS, DEVICE_NUMBERS, DEVICE_NAMES, OBJECTS_COPIED, TRAINING_SAVED, EVALUATES, OWN_STEPS}
 )
+_LOSSES = frozenset({"lossfun", "loss_func", "lossfunc", "loss_fun"})
+_OPTIMIZERS = ("opt", "grad", "method", "adam", "sgd", "prop", "ada")  # what stands in the names of their classes
 _NO_UPDATERS = ("Extension", "Iterator", "Trigger", "UpdaterBase", "object", "Module", "ModuleList", "LogReport")
 _LAYERS = ("Chain", "ChainList", "Link", "Module", "Linear", "Conv2d", "Convolution2D", "Dataset", "BatchNorm")
 _DEVICES = frozenset({"device", "devices", "input_device"})
@@ -50,6 +53,8 @@ def of_training(nodes: Nodes) -> Iterator[str]:
         yield OBJECTS_COPIED
     if any(map(_saves, _members(nodes, _STATES))):
         yield TRAINING_SAVED
+    if any(map(_may_step_itself, nodes.of(ast.ClassDef))):
+        yield OWN_STEPS
     if any(map(_may_be_updater_that_saves, nodes.of(ast.ClassDef))):
         yield UPDATER_SAVES
     if _names_device(nodes, texts):
@@ -84,6 +89,18 @@ def _says_evaluation(cls: ast.ClassDef) -> bool:
     if "__call__" not in methods or "evaluate" in methods:
         return "evaluate" in methods
     return not any(isinstance(node, ast.Attribute) and node.attr == "__call__" for node in nodes_of(cls))
+
+
+def _may_step_itself(cls: ast.ClassDef) -> bool:
+    """Whether a class may be one of optimizers with an ``update(lossfun, *args)`` of its own."""
+    named = any(part in last(base).lower() for base in cls.bases for part in _OPTIMIZERS)
+    methods = (child for child in cls.body if isinstance(child, ast.FunctionDef) and child.name == "update")
+    return any(
+        not _LOSSES.isdisjoint(a.arg for a in ast.walk(method.args) if isinstance(a, ast.arg))
+        or named
+        and (method.args.vararg is not None or len(method.args.args) > 1)
+        for method in methods
+    )
 
 
 def _may_be_updater_that_saves(cls: ast.ClassDef) -> bool:

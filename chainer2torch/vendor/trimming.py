@@ -27,9 +27,13 @@ _Method = ast.FunctionDef | ast.AsyncFunctionDef
 _SAVING = frozenset({"state_dict", "load_state_dict", "_load_from_state_dict", "_save_to_state_dict"})
 _ABOUT_SAVING = frozenset({"serialize", "serializers", "state_dict", "load_state_dict", "pickle", "resume"})
 _PARTS_ABOUT_SAVING = ("snapshot", "npz", "hdf5", "checkpoint")
-# what a program says that saves or resumes a whole training: more than the weights of a model
-_ABOUT_WHOLE = frozenset({TRAINING_SAVED, "snapshot", "resume", "autoload", "serialize", "pickle"})
-_PARTS_OF_WHOLE = frozenset({"Batches", "Updater", "SerialIterator", "MultiprocessIterator", "_Epochs"})
+# what a program says that saves or resumes a whole training: more than the weights of a model. That a class of its
+# own has a method `serialize` says nothing of it, while nobody calls one.
+_ABOUT_WHOLE = frozenset({TRAINING_SAVED, "snapshot", "resume", "autoload", ".serialize", "pickle"})
+_PARTS_OF_WHOLE = frozenset(
+    {"Batches", "MultiprocessIterator", "MultistepShift", "Saved", "SerialIterator", "Updater", "_Epochs", "_Shift"}
+)
+_EXTENSION = "helper.SavedExtension"  # it would have the empty state of other extensions without `Saved`
 _Home = tuple[Room, Definition]
 _Uses = Callable[[Room, Definition], Iterable[_Home]]
 
@@ -85,7 +89,9 @@ def _unnamed(definition: Definition, live: set[str]) -> Iterator[ast.stmt | ast.
 
 def _saves_whole(said: Iterable[str]) -> bool:
     """Whether a program may save or resume a training: updaters and iterators are asked for their states only then."""
-    return any(word in _ABOUT_WHOLE or "checkpoint" in word for word in said)
+    words = frozenset(said)
+    names = ("checkpoint", "snapshot") if _EXTENSION in words else ("checkpoint",)
+    return any(word in _ABOUT_WHOLE or any(name in word for name in names) for word in words)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from chainer2torch.compat.serializers import state, state_io
 
 def entries_of(part):
     """``{key: array}`` that an object's ``serialize`` stores."""
-    if isinstance(part, state.SerializableState):
+    if isinstance(part, state.SerializableEntries):
         writer = state_io.StateWriter()
         part.serialize(writer)
         return writer.entries
@@ -21,7 +21,7 @@ def read_into(part, entries):
     """Calls ``serialize`` with a reader of these entries."""
     part.serialize(
         state_io.StateReader(entries)
-        if isinstance(part, state.SerializableState)
+        if isinstance(part, state.SerializableEntries)
         else chainer.serializers.NpzDeserializer(entries)
     )
 

@@ -23,12 +23,12 @@ from chainer2torch.compat.links.link_tree import listed_parameters, params
 from chainer2torch.compat.links.own_methods import own_method
 from chainer2torch.compat.optimizers.optimizer_hyperparameters import _OptimizerHyperparameter
 from chainer2torch.compat.optimizers.optimizer_state import serialize_parameter_states
-from chainer2torch.compat.serializers.state import SerializableState
+from chainer2torch.compat.serializers.state import SerializableEntries
 from chainer2torch.compat.optimizers.update_rule import UpdateRule, divide_by_loss_scale
 from chainer2torch.compat.variable.variables import backward
 
 
-class GradientMethod(torch.optim.Optimizer, SerializableState):
+class GradientMethod(torch.optim.Optimizer, SerializableEntries):
     """Base class of the optimizers; subclasses implement ``_update_parameters`` or ``create_update_rule``.
 
     Args:
@@ -40,12 +40,12 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
     target: Any = None
     t: int = 0
     epoch: int = 0
-    use_auto_new_epoch: bool = False
+    use_auto_new_epoch: bool = False  # where: use_auto_new_epoch
     _aliases: Mapping[str, str] = {}
     _state_names: tuple[str, ...] = ()
     _loss_scale: float | None = None
-    _loss_scale_max = 65504.0
-    _dynamic_loss_scale: bool = False
+    _loss_scale_max = 65504.0  # where: loss_scaling, set_loss_scale, is_safe_to_update
+    _dynamic_loss_scale: bool = False  # where: loss_scaling, set_loss_scale, is_safe_to_update
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
 
@@ -56,8 +56,8 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         self.hyperparam = _OptimizerHyperparameter(self)
         self._pre_update_hooks: OrderedDict[str, Callable[..., Any]] = OrderedDict()
         self._post_update_hooks: OrderedDict[str, Callable[..., Any]] = OrderedDict()
-        self._found_nan = False
-        self._found_nan_ever = False
+        self._found_nan = False  # where: loss_scaling, set_loss_scale, is_safe_to_update
+        self._found_nan_ever = False  # where: loss_scaling, set_loss_scale, is_safe_to_update
         self._is_set_up = False
         if params is not None:
             self._set_up(list(params))
@@ -208,20 +208,24 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
             with torch.enable_grad():
                 loss = closure()
         self.reallocate_cleared_grads()
-        self._check_nan()
+        self._check_nan()  # where: loss_scaling, set_loss_scale, is_safe_to_update
         self.call_hooks("pre")
         self.t += 1
-        if not self._found_nan:
-            with torch.no_grad():
-                for group in self.param_groups:
-                    self._update_group(group)
-            for param in again_of(self.target):
-                param.update_rule.update(param)
+        self._update_groups()
         self._gradients_are_scaled(None)
         self.reallocate_cleared_grads()
         self.call_hooks("post")
-        self._adapt_loss_scale()
+        self._adapt_loss_scale()  # where: loss_scaling, set_loss_scale, is_safe_to_update
         return loss
+
+    @torch.no_grad()
+    def _update_groups(self) -> None:
+        if self._found_nan:  # where: loss_scaling, set_loss_scale, is_safe_to_update
+            return
+        for group in self.param_groups:
+            self._update_group(group)
+        for param in again_of(self.target):
+            param.update_rule.update(param)
 
     def _gradients_are_scaled(self, loss_scale: float | None) -> None:
         """Notes by what the next step divides the gradients: those of a backward() that scaled, as in Chainer."""
@@ -321,11 +325,11 @@ class GradientMethod(torch.optim.Optimizer, SerializableState):
         Raises:
             RuntimeError: both the updater (``auto=True``) and the program count.
         """
-        if auto and not self.use_auto_new_epoch:
+        if auto and not self.use_auto_new_epoch:  # where: use_auto_new_epoch
             raise RuntimeError(
                 "invalid new_epoch call with auto=True.\nFix the updater to set optimizer.use_auto_new_epoch = True."
             )
-        if not auto and self.use_auto_new_epoch:
+        if not auto and self.use_auto_new_epoch:  # where: use_auto_new_epoch
             raise RuntimeError(
                 "duplicated new_epoch with the updater.\nPass auto_new_epoch=False to the updater or "
                 "stop calling new_epoch outside the updater."

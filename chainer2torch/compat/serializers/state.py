@@ -17,7 +17,7 @@ from chainer2torch.compat.serializers.serializers import chainer_entries, load_e
 from chainer2torch.compat.serializers.state_io import StateReader, StateWriter
 
 
-class SerializableState:
+class SerializableEntries:
     """Mixin: ``_chainer_entries`` and ``_load_chainer_entries`` from the object's ``serialize`` method."""
 
     def serialize(self, serializer: Any) -> None:
@@ -32,6 +32,10 @@ class SerializableState:
     def _load_chainer_entries(self, entries: Mapping[str, Any], strict: bool = True) -> None:
         """Restores what :meth:`_chainer_entries` gave, or what a Chainer file holds under the same keys."""
         self.serialize(StateReader(entries, strict=strict))
+
+
+class SerializableState(SerializableEntries):
+    """Mixin: ``state_dict`` and ``load_state_dict`` in Chainer's layout, too."""
 
     def state_dict(self) -> dict[str, Any]:
         """The state as ``{key: array}``, for ``torch.save``."""

@@ -25,6 +25,7 @@ _MORE = frozenset(
     "serialize connect_trainer state_dict load_state_dict".split()
 )
 _NAME = "trainer"
+_BY_NAME = (Ref("builtins.getattr"), Ref("builtins.hasattr"))
 
 
 def asked_members(objects: Objects, module: ModuleInfo, stands_in: frozenset[ast.Attribute]) -> Iterator[set[str]]:
@@ -54,16 +55,28 @@ def _may_be_trainer(objects: Objects, kind: object) -> bool:
 
 def _members(context: Context, node: ast.expr) -> set[str]:
     parent = context.source.parents[node]
-    if isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load):
-        return {UNKNOWN_MEMBER if parent.attr in _MORE else parent.attr}
+    name = _name_asked(context, parent, node)
+    if name is not None:
+        return {UNKNOWN_MEMBER if name in _MORE else name}
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         target = parent.targets[0]
         scope = context.scope(target, target.id)
         names = [n for n in context.source.of(ast.Name) if n.id == target.id and n is not target]
         loads = [n for n in names if context.scope(n, target.id) is scope]
-        if all(isinstance(n.ctx, ast.Load) and isinstance(context.source.parents[n], ast.Attribute) for n in loads):
+        if all(isinstance(n.ctx, ast.Load) and _name_asked(context, context.source.parents[n], n) for n in loads):
             return set().union(*(_members(context, n) for n in loads))
     return {UNKNOWN_MEMBER}
+
+
+def _name_asked(context: Context, parent: ast.AST, node: ast.expr) -> str | None:
+    """The member in ``updater.name``, ``getattr(updater, 'name', None)``; None: something else is done with it."""
+    if isinstance(parent, ast.Attribute):
+        return parent.attr if isinstance(parent.ctx, ast.Load) else None
+    if not isinstance(parent, ast.Call) or context.kind(parent.func) not in _BY_NAME or len(parent.args) < 2:
+        return None
+    name = parent.args[1]
+    literal = parent.args[0] is node and isinstance(name, ast.Constant) and isinstance(name.value, str)
+    return str(name.value) if literal and isinstance(name, ast.Constant) else None
 
 
 def _is_count(context: Context, node: ast.AST) -> bool:

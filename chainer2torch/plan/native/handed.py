@@ -34,6 +34,7 @@ from chainer2torch.plan.native.batch_drawings import (
     own_draws,
 )
 from chainer2torch.plan.native.batches_drawn import draws_of, draws_one
+from chainer2torch.plan.native.updater_choices import choices
 from chainer2torch.plan.questions.device_specs import device_or_none
 
 _UPDATER = "chainer.training.updaters.Updater"
@@ -91,13 +92,16 @@ def _drawing_further(analysis: Analysis) -> Iterator[ClassInfo]:
 
 
 def draw_themselves(analysis: Analysis) -> frozenset[ClassInfo]:
-    """The updaters that no parameter could hand all their batches: those of one family do it alike."""
+    """The updaters that no parameter could hand all their batches: those of one family, or one Trainer, do it alike."""
     updaters = [cls for cls in analysis.classes.values() if analysis.derives(cls, _UPDATER)]
     found = {cls for cls in updaters if not _is_handed(analysis, cls)}
     size = -1
     while size != len(found):
         size = len(found)
-        families = [[owner for owner in analysis.mro(cls) if owner in updaters] for cls in updaters]
+        families: list[set[ClassInfo]] = [
+            {owner for owner in analysis.mro(cls) if owner in updaters} for cls in updaters
+        ]
+        families += [set(updaters).intersection(group) for group in analysis.once(choices) if group <= set(updaters)]
         found |= {cls for family in families if not found.isdisjoint(family) for cls in family}
     return frozenset(found)
 
@@ -158,10 +162,15 @@ class _Asked:
 
 def _allows(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether nothing in a file looks into an updater, steps it, or draws batches otherwise."""
-    options_given = {node.arg for node in module.source.of(ast.keyword)}
-    if options_given & _OPTIONS:
+    if any(node.arg in _OPTIONS and not _is_of_backward(module, node) for node in module.source.of(ast.keyword)):
         return False
     return all(_is_harmless(analysis, module, node) for node in module.source.of(ast.Attribute, ast.Name))
+
+
+def _is_of_backward(module: ModuleInfo, keyword: ast.AST) -> bool:
+    """``loss.backward(loss_scale=scale)``: no option of an updater."""
+    call = module.source.parents[keyword]
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
 
 
 def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:

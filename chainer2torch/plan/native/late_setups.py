@@ -18,9 +18,12 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Func, Inst, options
+from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import flows, places
 from chainer2torch.plan.native.objects import Objects, Use
+
+_REPEATED = (ast.For, ast.While, ast.comprehension, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def is_late(objects: Objects, inst: Inst, maker: ast.Call, setups: list[Use]) -> bool:
@@ -87,7 +90,10 @@ def _is_variable(context: Context, receiver: ast.expr, setup: ast.Call) -> bool:
 
 
 def runs_once(context: Context, node: ast.AST) -> bool:
-    """Whether the method in which a node stands is called at one place, and not in a loop, as far as one can see."""
+    """Whether the method in which a node stands is called at one place, and not in a loop, as far as one can see.
+
+    Or at one place for each object of its class: behind the call that has made the object.
+    """
     if context.source.enclosing(node, ast.For, ast.While) is not None:
         return False
     function = context.source.enclosing(node, ast.FunctionDef)
@@ -97,7 +103,31 @@ def runs_once(context: Context, node: ast.AST) -> bool:
     found = flows.references(context, info)
     modules = [context.analysis.module_of(reference) for _, reference in found]
     loops = [m.source.enclosing(r, ast.For, ast.While) for m, (_, r) in zip(modules, found) if m is not None]
-    return len(found) <= 1 and not any(loops)
+    if len(found) <= 1:
+        return not any(loops)
+    makers = [_maker_of_receiver(context, parent, reference) for parent, reference in found]
+    return len({*makers} - {None}) == len(makers)
+
+
+def _maker_of_receiver(context: Context, call: ast.AST | None, method: ast.AST) -> ast.Call | None:
+    """What has made the object of ``name.method()``, if it makes one for each of these calls; None: it may not."""
+    analysis = context.analysis
+    if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call) or call.func is not method:
+        return None
+    kinds = options(analysis.kind(method.value))
+    inst = kinds[0] if len(kinds) == 1 else None
+    maker = analysis.makers.get(inst.site) if isinstance(inst, Inst) and not inst.among else None
+    module = analysis.module_of(method)
+    if maker is None or module is None or maker not in module.source.parents:
+        return None
+    around = [*module.source.ancestors(maker)]
+    between = [node for node in module.source.ancestors(call) if isinstance(node, _REPEATED) and node not in around]
+    behind = module.source.start(maker) < module.source.start(call)
+    return maker if behind and not between and _scope(module, maker) is _scope(module, call) else None
+
+
+def _scope(module: ModuleInfo, node: ast.AST) -> ast.AST | None:
+    return module.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class _Way:

@@ -15,6 +15,7 @@ from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loop_iterators import Form, Iterator
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.updater_choices import goes_to_unknown_updater
 from chainer2torch.plan.project_rules import has_short_iterators
 
 _TAKERS = {
@@ -56,6 +57,8 @@ def _is_handed_on(objects: Objects, use: Use) -> bool:
     if use.member:
         return use.member in _MEMBERS and loop_iterators.is_load(use)
     if _is_asked(use) or _is_for_somebody(use) or _is_kept(objects, use):
+        return True
+    if goes_to_unknown_updater(use.context, use.node):
         return True
     return not loop_iterators.is_read(use) and not objects.flow(use, lambda *taken: _taken(objects, *taken))
 

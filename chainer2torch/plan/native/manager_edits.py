@@ -61,6 +61,7 @@ def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Ma
     epoch = f"native.iterations_per_epoch(UPDATER{several and ', '}{several})"
     if group.handed:
         epoch = f"native.iterations_of(LOADER, {several})" if several else "len(LOADER)"
+    epoch = "native.Epochs(UPDATER)" if group.own_clock else epoch
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",

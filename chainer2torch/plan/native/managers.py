@@ -9,14 +9,13 @@ such that it follows from the dataset and the size of a batch. That is one answe
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator, Mapping
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import finalizers, imports
-from chainer2torch.plan.native.batches_drawn import draws_as_code, draws_of
+from chainer2torch.plan.native import finalizers, imports, own_clocks
+from chainer2torch.plan.native.batches_drawn import draws_as_code
 from chainer2torch.plan.native.borrowed import borrowed
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.concerns import objects_of
@@ -26,6 +25,7 @@ from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 from chainer2torch.plan.native.loop_iterators import hands_on_a_class
 from chainer2torch.plan.native.loop_iterators import WORKERS, bound_of, is_read, repeats
+from chainer2torch.plan.native.manager_parts import Group, Managed, Run
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.opened import opened
 from chainer2torch.plan.native.own_updaters import given_to
@@ -33,71 +33,24 @@ from chainer2torch.plan.native.places import suite_of
 from chainer2torch.plan.native.programs import TRAINER, Program, Unclear, function_of, name_of
 from chainer2torch.plan.native.reporting_parts import REPORTS, reports_in_parts
 from chainer2torch.plan.native.trainers import TRAINERS
+from chainer2torch.plan.native.updater_choices import choices_of, own_updaters
 from chainer2torch.plan.questions.paths import is_path
 from chainer2torch.plan.questions.reading import library_module
 
 _UPDATER = "chainer.training.updaters.Updater"
-_STANDARD = "chainer.training.updaters.StandardUpdater"
 _PARALLEL = "chainer.training.updaters.ParallelUpdater"
-_ITERATOR = "chainer.dataset.Iterator"
 _EXTENSION = "chainer.training.Extension"
 _MAKE_EXTENSION = "chainer.training.make_extension"
-# what an updater of the program's own may say otherwise than Chainer's, so that a manager would not do what it says
-_CLOCKWORK = frozenset(
-    "update finalize connect_trainer get_iterator get_all_optimizers epoch epoch_detail is_new_epoch iteration".split()
-)
 _MEMBERS = frozenset({"extend", "run", "updater", "observation", "out", "reporter", "get_extension", "elapsed_time"})
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Managed:
-    """A Trainer that becomes a manager: where it is made, the paths of it and of its updater, and its arguments."""
-
-    call: ast.Call
-    name: str
-    updater: str
-    stop: ast.expr
-    out: ast.expr | None
-    has_parts: bool  # whether parts of a model may report by themselves
-    loader: str = ""  # the path of what gives the updater its batches; "": only the updater has it
-    draws: str = ""  # how many batches an update draws; "": one
-    draws_itself: bool | None = False  # whether its updater draws them, though loops hand them over; None: one may
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Run:
-    """A statement ``trainer.run()``: the paths of the manager and of what to call, and what may make the Trainer."""
-
-    statement: ast.Expr
-    name: str
-    updater: str
-    made: tuple[ast.Call, ...]
-    loader: str = ""  # as of a Trainer
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Group:
-    """The Trainers of the files that see each other.
-
-    ``asks``: whether somebody needs the updater from the manager; ``connects``: whether an updater reports copies, or
-    needs the manager's counters;
-    ``by_loaders``: whether DataLoaders give the batches, so that an epoch has a whole number of them.
-    """
-
-    managed: dict[ast.Call, Managed]
-    runs: dict[ast.Expr, Run]
-    starts_early: bool
-    asks: bool
-    connects: bool
-    by_loaders: bool
-    opened: Mapping[ast.Call, Program]  # the Trainers whose step the loop says itself
-    handed: bool  # whether the loops hand their batches to the updaters
-    borrowed: frozenset[ast.Attribute]  # the places where a manager stands in for its updater
-
-
 def group_of(context: Context) -> Group | None:
-    """The Trainers around a file, if they become managers; None: they do not, or there are none."""
-    return context.analysis.once(_groups).get(context.module)
+    """The Trainers around a file, if they become managers; None: they do not, or there are none.
+
+    An engine has a number of iterations for its epochs, and no other clock.
+    """
+    group = context.analysis.once(_groups).get(context.module)
+    return None if group is not None and group.own_clock and context.choices.trainer == "ignite" else group
 
 
 def hand_over(context: Context) -> bool:
@@ -105,7 +58,28 @@ def hand_over(context: Context) -> bool:
     if not are_handed(context.analysis, context.module):
         return False
     group = group_of(context)
-    return group.handed if group is not None else context.analysis.once(_native_files).get(context.module, False)
+    if group is not None:
+        return group.handed
+    analysis = context.analysis
+    return analysis.once(_native_files).get(context.module, False) or context.module in analysis.once(_loose_files)
+
+
+def _loose_files(analysis: Analysis) -> frozenset[ModuleInfo]:
+    """The files of updaters without a Trainer, if all Trainers whose updater is not known hand over their batches."""
+    groups = analysis.once(_groups)
+    open_groups = [group for group in groups.values() if group is not None and not group.knows_updaters]
+    if not open_groups or not all(group.handed for group in open_groups):
+        return frozenset()
+    numbers = imports.groups(analysis.project)
+    updaters = {numbers[cls.module] for cls in analysis.once(own_updaters)} - analysis.once(_training)
+    return frozenset(module for module, number in numbers.items() if number in updaters)
+
+
+def _training(analysis: Analysis) -> frozenset[int]:
+    """The groups of files that have a Trainer."""
+    objects, numbers = objects_of(analysis), imports.groups(analysis.project)
+    uses = (use for found in objects.uses.values() for use in found if objects.concern(use.inst) is TRAINERS)
+    return frozenset(numbers[use.context.module] for use in uses)
 
 
 def _native_files(analysis: Analysis) -> dict[ModuleInfo, bool]:
@@ -135,6 +109,7 @@ class _Reader:
         self.analysis, self.modules = analysis, modules
         self.objects = objects_of(analysis)
         self._are_known = True  # whether it is known of which classes the updaters are
+        self._own_clock = False
 
     def read(self) -> Group | None:
         """What becomes of them; None: there are none, or they keep Chainer's form."""
@@ -167,14 +142,29 @@ class _Reader:
         lost, members = any(not run.updater for run in runs), set().union(*asked)
         asks = lost or bool(members)
         connects = any(map(self._has_copies, self.modules))
-        by_run, loaders = {run.statement: run for run in runs}, self._are_loaders()
-        steps = {} if asks else self._opened(runs, managed, bool(stands_in))
-        handed = loaders and not lost and self._are_known and are_handed(self.analysis, self.modules[0])
+        by_run, loaders = {run.statement: run for run in runs}, not self._own_clock and self._are_loaders()
+        if self._own_clock:
+            own_clocks.check_helpers(self.objects.context(self.modules[0]))
+        steps = {} if asks or self._own_clock else self._opened(runs, managed, bool(stands_in))
+        handed = loaders and not lost and are_handed(self.analysis, self.modules[0])
+        handed = handed and (self._are_known or self._all_are_handed())
         handed = handed and UNKNOWN_MEMBER not in members
         connects = connects or handed and (self.modules[0] in self.analysis.once(counting) or bool(members & COUNTS))
         drawing = [{managed[call].draws_itself for call in run.made} for run in runs]
         handed = handed and all(len(found) < 2 and None not in found for found in drawing)
-        return Group(managed, by_run, self._starts_early(), asks, connects, loaders, steps, handed, stands_in)
+        early = self._starts_early()
+        clock, known = self._own_clock, self._are_known
+        return Group(managed, by_run, early, asks, connects, loaders, steps, handed, stands_in, clock, known)
+
+    def _all_are_handed(self) -> bool:
+        """Whether each updater of the project has the form that these loops ask for: it may be the one that they get.
+
+        One of files with another Trainer has the form that this one asks for.
+        """
+        own, numbers = self.analysis.once(own_updaters), imports.groups(self.analysis.project)
+        others = self.analysis.once(_training) - {numbers[self.modules[0]]}
+        alike = all(are_handed(self.analysis, cls.module) and numbers[cls.module] not in others for cls in own)
+        return bool(own) and alike
 
     def _opened(self, runs: list[Run], managed: dict[ast.Call, Managed], borrows: bool) -> Mapping[ast.Call, Program]:
         """The Trainers whose step is written out, where nobody asks for an updater."""
@@ -195,13 +185,7 @@ class _Reader:
 
     def _check_class(self, cls: ClassInfo) -> None:
         derives = self.analysis.derives
-        if derives(cls, TRAINER) or derives(cls, _ITERATOR):
-            raise Unclear(f"`{cls.name}` counts by itself")
-        if derives(cls, _UPDATER):
-            owners = [owner for owner in self.analysis.mro(cls) if isinstance(owner, ClassInfo)]
-            own = _CLOCKWORK.intersection(name for owner in owners for name in (*owner.methods, *owner.attrs))
-            if not derives(cls, _STANDARD) or own or draws_of(self.analysis, cls) is None:
-                raise Unclear(f"`{cls.name}` is not seen to draw as many batches for each update")
+        self._own_clock |= own_clocks.counts_itself(self.analysis, cls)
         if derives(cls, _EXTENSION) and finalizers.is_unclear(cls):
             raise Unclear(f"`{cls.name}.finalize` gets no manager")
 
@@ -218,7 +202,7 @@ class _Reader:
             raise Unclear(f"`{symbol}` divides the work")
         _, is_iterator, name = symbol.partition("chainer.iterators.")
         if is_iterator and name.endswith("Iterator") and (name not in WORKERS or "order_sampler" in given):
-            raise Unclear("an iterator that counts otherwise")
+            self._own_clock = True
 
     def _knows_updater(self, trainer: ast.Call) -> bool:
         """Whether the class of what a Trainer gets is known: else it may be one of files that no import connects."""
@@ -268,14 +252,13 @@ class _Reader:
         if unknown := len(classes) < len(kinds):
             classes = [cls for cls in self.analysis.classes.values() if self.analysis.derives(cls, _UPDATER)]
         code = draws_as_code(self.analysis, classes, ast.unparse(updater), unknown)
-        if code is None:
-            raise Unclear("how many batches its updater draws is not known")
-        return code
+        self._own_clock |= code is None
+        return code or ""
 
     def _draws_itself(self, context: Context, updater: ast.expr) -> bool | None:
         """Whether each class that an updater may have draws its batches itself; None: only some of them."""
         drawing = self.analysis.once(draw_themselves)
-        found = {isinstance(kind, Inst) and kind.cls in drawing for kind in options(context.kind(updater))}
+        found = {cls in drawing for cls in choices_of(self.analysis, context.kind(updater))}
         return found.pop() if len(found) == 1 else None
 
     def _loader(self, context: Context, trainer: ast.Call, updater: ast.expr) -> str:

@@ -189,11 +189,17 @@ def _may_name_rate(objects: Objects, use: Use) -> bool:
     name = call.args[1]
     other = isinstance(name, ast.Constant) and name.value != "lr"
     reads = isinstance(call.func, ast.Name) and call.func.id == "getattr"
-    return (
-        reads
-        and not other
-        and any(CORRECTS.intersection(classes_of(i.cls)) for i in objects.of(use.context.kind(use.node)))
-    )
+    return reads and not other and not CORRECTS.isdisjoint(_classes_at(objects, use))
+
+
+def _classes_at(objects: Objects, use: Use) -> set[object]:
+    """The classes of optimizers that may reach a place: where nobody knows which, all that the program makes."""
+    insts = objects.of(use.context.kind(use.node))
+    if not all(inst.site for inst in insts):
+        made = (uses[0] for uses in objects.uses.values() if uses[0].inst.site)
+        known = [u.inst for u in made if objects.concern(u.inst) is CONCERN and objects.sees(use.context, u.context)]
+        insts = known or insts
+    return {cls for inst in insts for cls in classes_of(inst.cls)}
 
 
 def steps_together(use: Use) -> bool:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options
 from chainer2torch.plan.collector import Decisions
@@ -23,6 +22,7 @@ from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.calls import bound_call, bound_extend
 from chainer2torch.plan.native.late_setups import is_made_for
+from chainer2torch.plan.native.linear_shifts import Linear, are_pairs, parts_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import FORMS
 from chainer2torch.plan.native.optimizer_settings import setting_node
@@ -37,11 +37,8 @@ _RATE = "['lr']"
 _SCHEDULED = "pytorch_pfn_extras.training.extensions.LRScheduler(\n    SCHEDULER)"
 _EVERY_TIME = "pytorch_pfn_extras.training.extensions.LRScheduler(\n    SCHEDULER, trigger=(1, 'iteration'))"
 _LR = "torch.optim.lr_scheduler."
-_LINEAR = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t: float(numpy.interp(t, TIMES, VALUES)) / FIRST)"
-# by the extension: the scheduler of the only one that an optimizer has
-_SCHEDULERS: Mapping[str, str] = MappingProxyType(
-    {"ExponentialShift": f"{_LR}ExponentialLR(OPTIMIZER, RATE)", "LinearShift": _LINEAR}
-)
+_SHIFTS = frozenset({"ExponentialShift", "LinearShift"})
+_EXPONENTIAL = f"{_LR}ExponentialLR(OPTIMIZER, RATE)"  # of the only one that an optimizer has
 _FIRST = "first=OPTIMIZER.param_groups[0]['lr']"
 _UNTIL = f"{_LR}LambdaLR(\n        OPTIMIZER, lambda t, {_FIRST}: BOUND(RATE ** t, TARGET / first))"
 _ONE_OF_SEVERAL = f"{_LR}LambdaLR(OPTIMIZER, lambda t: RATE ** t)"  # each begins from the first rate, as in Chainer
@@ -62,7 +59,7 @@ class Shift:
 
 def is_shift(context: Context, node: ast.expr) -> bool:
     """Whether an expression makes an extension that may become a scheduler."""
-    return isinstance(node, ast.Call) and _name(context, node) in _SCHEDULERS
+    return isinstance(node, ast.Call) and _name(context, node) in _SHIFTS
 
 
 def shift_of(objects: Objects, use: Use) -> Shift | str:
@@ -74,7 +71,7 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
         return "arguments of `extend`"
     name = _name(context, extension)
     bound = bound_call(context, extension, _EXTENSIONS + name)
-    if name not in _SCHEDULERS or bound is None or bound.extra_args or bound.extra_keywords:
+    if name not in _SHIFTS or bound is None or bound.extra_args or bound.extra_keywords:
         return f"arguments of {name or 'an extension'}"
     if "target" in bound.given and _bound_by(bound) is None:
         return f"`target` of {name}"
@@ -87,19 +84,20 @@ def shift_of(objects: Objects, use: Use) -> Shift | str:
     attr = given_name.value if isinstance(given_name, ast.Constant) else None
     if not isinstance(attr, str) or not _is_rate(found, attr, "init" not in bound.given):
         return "a shift of something that is not known to be the rate"
-    if _is_changed(objects, use, attr):
+    changes = list(_changes(objects, use, attr))
+    if not all(other is not None and _is_before(other, use) for other in changes):
         return f"`{attr}` is changed elsewhere, too"
     first = bound.given.get("init")
     if name == "LinearShift":
-        if not all(_is_pair(bound.given[key]) for key in ("value_range", "time_range")):
+        if not are_pairs(bound):
             return f"arguments of {name}"
-        first = _parts(bound.given["value_range"])[0]
+        first = parts_of(bound.given["value_range"])[0]
     others = _others(objects, use, extension, found, bound.given.get("optimizer"))
     if others and "target" in bound.given:
         return "one shift among several"
     if others and any(_has_first(objects.context_of(other), other) for other in (extension, *others)):
         return "one shift among several"
-    if first is not None and _has_rate(objects, use, found, first, attr):
+    if first is not None and not changes and _has_rate(objects, use, found, first, attr):
         first = None
     statement = context.source.parents[extension if _is_assigned(context, extension) else call]
     whole = isinstance(statement, (ast.Expr, ast.Assign)) and places.is_alone(context, statement)
@@ -116,7 +114,9 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
     context, call, bound = use.context, use.call, shift.bound
     assert call is not None
     row = context.rules.rows[_EXTENSIONS + shift.name]
-    scheduler = _ONE_OF_SEVERAL if shift.several else _SCHEDULERS[shift.name]
+    linear = Linear(context, bound) if shift.name == "LinearShift" else None
+    scheduler = _ONE_OF_SEVERAL if shift.several else _EXPONENTIAL
+    scheduler = scheduler if linear is None else linear.scheduler()
     if "target" in bound.given:
         scheduler = _UNTIL.replace("BOUND", _bound_by(bound) or "")
     read_late = [bound.given[key] for key in ("rate", "time_range", "value_range") if key in bound.given]
@@ -125,10 +125,8 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
         scheduler = scheduler.replace("lambda t", ", ".join(["lambda t", *(f"{name}={name}" for name in late)]))
     template = (_SCHEDULED if shift.has_trigger else _EVERY_TIME).replace("SCHEDULER", scheduler)
     operands = {"OPTIMIZER": shift.optimizer}
-    if shift.name == "LinearShift":
-        operands |= {"TIMES": context.operand(bound.given["time_range"])}
-        operands |= {"VALUES": context.operand(bound.given["value_range"])}
-        operands |= {"FIRST": Operand(code=context.source.segment(_parts(bound.given["value_range"])[0]))}
+    if linear is not None:
+        operands |= linear.operands(context)
     else:
         operands |= {key.upper(): context.operand(bound.given[key]) for key in ("rate", "target") if key in bound.given}
     decisions.edit(shift.call, Replace(context.source.span(shift.call), template, operands))
@@ -138,9 +136,13 @@ def emit(objects: Objects, use: Use, decisions: Decisions) -> bool:
         assigned = _is_assigned(context, shift.call)
         statement = context.source.parents[shift.call if assigned else call]
         lines = f"OPTIMIZER.param_groups[0]['lr'] = FIRST\n{'NAME = MADE' if assigned else 'MADE'}"
+        if linear is not None and linear.has_variable:
+            lines = f"RATES = VALUES\n{lines.replace('FIRST', 'RATES[0]')}"
         first = {"OPTIMIZER": shift.optimizer, "MADE": context.operand(shift.call if assigned else call)}
         first |= {"NAME": Operand(code=ast.unparse(statement.targets[0]))} if isinstance(statement, ast.Assign) else {}
         first |= {"FIRST": Operand(code=context.source.segment(shift.first))}
+        if linear is not None:
+            first |= {"RATES": Operand(code=linear.names["RATES"]), "VALUES": context.operand(linear.values)}
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), lines, first))
     return True
 
@@ -182,14 +184,6 @@ def _name(context: Context, call: ast.Call) -> str:
     symbol = context.reference(call.func) or ""
     name = symbol.removeprefix(_EXTENSIONS)
     return name if symbol == _EXTENSIONS + name else ""
-
-
-def _is_pair(node: ast.expr) -> bool:
-    return len(_parts(node)) == 2 and not any(isinstance(n, (ast.Call, ast.NamedExpr)) for n in ast.walk(node))
-
-
-def _parts(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
 
 
 # -- optimizers ----------------------------------------------------------------------------------------------------
@@ -250,24 +244,31 @@ def _is_rate(found: list[Kind], attr: str, fails: bool) -> bool:
     return keys - ({None} if fails else set()) == {_RATE}
 
 
-def _is_changed(objects: Objects, use: Use, attr: str) -> bool:
-    """Whether a program sets the rate of an optimizer itself."""
+def _changes(objects: Objects, use: Use, attr: str) -> Iterator[Use | None]:
+    """The places at which a program sets the rate of an optimizer itself; None: of what may be one."""
     for uses in objects.uses.values():
         for other in uses:
             if not _is_optimizer(objects, other.inst) or not objects.sees(use.context, other.context):
                 continue
-            node = setting_node(other)
-            if isinstance(node, ast.Attribute) and node.attr == attr and not isinstance(node.ctx, ast.Load):
-                return True
-            call = other.parent
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr":
-                return True
-    return any(
-        node.attr == attr and not isinstance(node.ctx, ast.Load) and objects.analysis.kind(node.value) == UNKNOWN
-        for module in objects.analysis.project.modules.values()
-        if objects.sees(use.context, objects.context(module))
-        for node in module.source.of(ast.Attribute)
-    )
+            node, call = setting_node(other), other.parent
+            stored = isinstance(node, ast.Attribute) and node.attr == attr and not isinstance(node.ctx, ast.Load)
+            if stored or isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr":
+                yield other
+    for module in objects.analysis.project.modules.values():
+        if objects.sees(use.context, objects.context(module)):
+            for node in module.source.of(ast.Attribute):
+                unknown = node.attr == attr and objects.analysis.kind(node.value) == UNKNOWN
+                if unknown and not isinstance(node.ctx, ast.Load):
+                    yield None
+
+
+def _is_before(change: Use, use: Use) -> bool:
+    """Whether a rate is set in front of a shift, in its function: the shift begins with that."""
+    context = use.context
+    if change.context is not context or context.source.enclosing(use.node, ast.For, ast.While) is not None:
+        return False
+    same = places.function_of(context, change.node) is places.function_of(context, use.node)
+    return same and context.source.start(change.node) < context.source.start(context.source.statement(use.node))
 
 
 def _others(objects: Objects, use: Use, extension: ast.Call, found: list[Kind], own: ast.expr | None) -> list[ast.Call]:

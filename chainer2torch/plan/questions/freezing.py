@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, options
-from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.plan.questions import callers
 from chainer2torch.plan.questions.own_settings import own_settings
 
@@ -118,13 +119,13 @@ def freezes_for_good(analysis: Analysis, module: ModuleInfo, program: Sequence[M
         sets = node.attr == RULE and not reads(module, node)
         if node.attr != SWITCH and not sets or own_settings(analysis, module, node) is not None:
             continue
-        setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
+        setups = list(_setups(analysis, module, source.enclosing(node, *_FUNCTIONS)))
         if any(source.start(call) > source.start(node) for call in setups):
             return False
         if looks:
             return False
         if node.attr == SWITCH and not setups:
-            if not callers.follow(analysis, module, node, program, _is_set_up):
+            if not callers.follow(analysis, module, node, program, functools.partial(_is_set_up, analysis)):
                 return False
         if any(_trains(loop) for loop in source.ancestors(node) if isinstance(loop, (ast.For, ast.While))):
             return False
@@ -143,8 +144,8 @@ def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[Mo
             continue
         if not says or is_own(analysis, module, node) or callers.is_idle(analysis, module, node, program):
             continue
-        setups = list(_setups(module, source.enclosing(node, *_FUNCTIONS)))
-        if not setups and not callers.follow(analysis, module, node, program, _is_set_up):
+        setups = list(_setups(analysis, module, source.enclosing(node, *_FUNCTIONS)))
+        if not setups and not callers.follow(analysis, module, node, program, functools.partial(_is_set_up, analysis)):
             return False
         loops = {outer for outer in source.ancestors(node) if isinstance(outer, (ast.For, ast.While))}
         for call in setups:
@@ -153,10 +154,10 @@ def is_behind_setup(analysis: Analysis, module: ModuleInfo, program: Sequence[Mo
     return True
 
 
-def _is_set_up(module: ModuleInfo, call: ast.Call) -> bool | None:
+def _is_set_up(analysis: Analysis, module: ModuleInfo, call: ast.Call) -> bool | None:
     """Whether all that a function sets up is set up before a call; None: it sets up nothing."""
     source = module.source
-    setups = list(_setups(module, source.enclosing(call, *_FUNCTIONS)))
+    setups = [c for c in _setups(analysis, module, source.enclosing(call, *_FUNCTIONS)) if c is not call]
     return all(source.start(other) < source.start(call) for other in setups) if setups else None
 
 
@@ -164,12 +165,30 @@ def _trains(loop: ast.AST) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in ("backward", "update") for node in ast.walk(loop))
 
 
-def _setups(module: ModuleInfo, scope: ast.AST | None) -> Iterator[ast.Call]:
-    """The calls of ``setup`` in a function, or outside of all functions."""
+def _setups(analysis: Analysis, module: ModuleInfo, scope: ast.AST | None) -> Iterator[ast.Call]:
+    """The calls of ``setup`` in a function, or outside of all functions; also of a function that calls it."""
     for call in module.source.of(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "setup":
-            if module.source.enclosing(call, *_FUNCTIONS) is scope:
+        if module.source.enclosing(call, *_FUNCTIONS) is scope:
+            if _is_setup(call) or any(_sets_up(analysis, function) for function in _called(analysis, call)):
                 yield call
+
+
+def _is_setup(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "setup"
+
+
+def _called(analysis: Analysis, call: ast.Call) -> list[FuncInfo]:
+    """The functions of the project that a call runs."""
+    kinds = options(analysis.kind(call.func))
+    return [kind.info for kind in kinds if isinstance(kind, Func)]
+
+
+def _sets_up(analysis: Analysis, function: FuncInfo, seen: frozenset[FuncInfo] = frozenset()) -> bool:
+    """Whether a function sets an optimizer up, or calls one that does."""
+    calls = [node for node in ast.walk(function.node) if isinstance(node, ast.Call)] if function not in seen else []
+    return any(map(_is_setup, calls)) or any(
+        _sets_up(analysis, other, seen | {function}) for call in calls for other in _called(analysis, call)
+    )
 
 
 __all__ = [

@@ -114,7 +114,7 @@ def test_a_training_goes_on_in_the_middle_of_an_epoch(tmp_path):
 
 
 def test_what_keeps_its_own_loop_says_so():
-    changed = managers.KEPT["an iterator of its own"]
+    changed = managers.OWN_CLOCKS["an iterator of its own"]
     source = managers.HEAD + managers.PROGRAM.format(**{**managers.USUAL, **changed})
     for options, said in ((IGNITE, True), (Options(style="native"), False)):
         found = [s.message for s in migrate_source(source, options=options).sites]

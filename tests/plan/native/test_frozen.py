@@ -38,6 +38,38 @@ def test_layers_that_are_frozen_for_good(optimizer):
     assert "model.l1.requires_grad_(False)" in code and "Late" not in code and "faithful" not in code
 
 
+PREPARED = """
+def prepared(model):
+    optimizer = optimizers.{optimizer}
+    optimizer.setup(model)
+    return optimizer
+
+
+def begun(model):
+    return prepared(model)
+
+"""
+MADE = {
+    "before": ("optimizer = begun(model)\n    model.l1.disable_update()", "pass", "requires_grad_(False)"),
+    "before, for a while": (
+        "optimizer = begun(model)\n    model.l1.disable_update()",
+        "model.l1.enable_update()",
+        "compat.unfreeze(",
+    ),
+    "behind": ("model.l1.disable_update()\n    optimizer = begun(model)", "pass", "compat.freeze("),
+}
+
+
+@pytest.mark.parametrize("optimizer", MAKERS)
+@pytest.mark.parametrize("when", MADE)
+def test_layers_that_are_frozen_where_a_function_sets_up(when, optimizer):
+    """What a function calls counts where it is called: behind it they stay frozen, before it they are freed."""
+    made, later, form = MADE[when]
+    text = program(later=later).replace("optimizer = optimizers.Adam(0.01)\n    pass\n    optimizer.setup(model)", made)
+    code = check(PREPARED.format(optimizer=optimizer) + text, rtol=1e-4)
+    assert made not in code and form in code and ("Late" in code) == (when == "behind"), code
+
+
 @pytest.mark.parametrize("optimizer", MAKERS)
 def test_layers_that_are_frozen_between_two_steps(optimizer):
     code = check(program(optimizer, later="model.l1.disable_update()"), rtol=1e-4)

@@ -299,6 +299,16 @@ ASKS = {
         {"more": UNKNOWN + ASKED.format(trigger="lambda trainer: trainer.updater.iteration % 2 == 0", look="pass")},
         "trainer.iteration % 2",
     ),
+    "a member by its text": (
+        {
+            "more": UNKNOWN
+            + ASKED.format(
+                trigger="(1, 'epoch')",
+                look="own = trainer.updater\n        print(getattr(own, 'net', None) is model, hasattr(own, 'nets'))",
+            )
+        },
+        "trainer.updater = updater",
+    ),
     "members by a name": (
         {
             "more": UNKNOWN
@@ -346,7 +356,7 @@ def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
     made = "updater = __import__('importlib').import_module('steps').Updater(train_iter, optimizer)"
     steps = "from chainer import training\n\n\n" + PROGRAM.partition("\n\n\ndef train")[0].format(**USUAL)
     train = HEAD + "\n\ndef train" + PROGRAM.partition("\n\n\ndef train")[2].format(**{**USUAL, "updater": made})
-    for text, form in ((steps, "ExtensionsManager("), (steps.replace("optimizer.update()", TWICE), "compat.Trainer(")):
+    for text, form in ((steps, "ExtensionsManager("), (steps.replace("optimizer.update()", TWICE), "compat.Epochs(")):
         results = migrate_sources({"steps.py": text, "train.py": train}, options=Options(style="native"))
         assert form in results["train.py"].code and "BatchUpdater" not in results["steps.py"].code
 

@@ -80,6 +80,62 @@ def train(model):
     assert "self.opt = self.opt(model.parameters())" in code and "Late" not in code
 
 
+WORKER = """
+class Worker:
+    def __init__(self, name, rate=0.1):
+        self.opt = make(name, rate)
+
+    def setup(self, model):
+        self.opt.setup(model)
+
+    def add_hook(self, hook):
+        self.opt.add_hook(hook)
+
+    def update(self):
+        self.opt.update()
+"""
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_each_object_sets_its_attribute_up(name: str) -> None:
+    """The method is called for several objects, for each of them once."""
+    code = check(f"""{CHOICE}
+{WORKER}
+
+def train(model):
+    losses = []
+    one = Worker({name!r})
+    one.setup(model.l1)
+    one.add_hook(chainer.optimizer_hooks.GradientClipping(0.1))
+    two = Worker('msgd', 0.01)
+    two.setup(model.l2)
+    {STEPS.format(step="one").replace("one.update()", "one.update(); two.update()").strip()}
+    losses.append(rate_of(one.opt))
+    losses.append(rate_of(two.opt))
+    return losses
+""")
+    assert "self.opt = self.opt(model.parameters())" in code and "Late" not in code
+
+
+OBJECTS = {
+    "one of them twice": "one = Worker('sgd')\n    two = Worker('sgd')\n    one.setup(model)\n    two.setup(model)\n"
+    "    one.update()\n    one.setup(model.l1)",
+    "one of them in a loop": "one = Worker('sgd')\n    two = Worker('sgd')\n    two.setup(model)\n"
+    "    for part in (model.l1, model.l2):\n        one.setup(part)\n        one.update()",
+    "one in a function that somebody calls": "one = Worker('sgd')\n    two = Worker('sgd')\n    two.setup(model)\n"
+    "    def begin():\n        one.setup(model)\n    begin()\n    begin()",
+    "under another name": "one = Worker('sgd')\n    two = one\n    two.setup(model)\n    one.setup(model.l1)",
+    "in a list": "one, two = Worker('sgd'), Worker('sgd')\n    for each in (one, two):\n        each.setup(model)\n"
+    "    one.setup(model)",
+}
+
+
+@pytest.mark.parametrize("body", OBJECTS.values(), ids=OBJECTS)
+def test_an_object_that_may_set_its_attribute_up_again_holds_no_partial(body: str) -> None:
+    code = migrated(f"{CHOICE}\n{WORKER}\n\ndef train(model):\n    {body}\n    one.update()\n").code
+    assert "partial" not in code, code
+
+
 def test_another_function_reads_the_variable_of_the_module() -> None:
     code = check(f"""
 optimizer = optimizers.SGD(lr=0.1)

@@ -18,6 +18,12 @@ class Loss(chainer.Chain):
     def __call__(self, x, t):
         return F.softmax_cross_entropy(self.net(x), t)
 
+told_of = []
+
+def told(value):
+    told_of.append(value)
+    return value
+
 def train(model):
     rng = np.random.RandomState(0)
     data = [(rng.randn(3).astype('f'), np.int32(rng.randint(2))) for _ in range(32)]
@@ -27,18 +33,18 @@ def train(model):
     {hook}
     updater = training.updaters.{updater}
     trainer = training.Trainer(updater, (4, 'epoch'), out='.')
-    rates = []
+    watched = []
     class Watch(training.Extension):
         trigger = (1, 'iteration')
         def finalize(self):
             pass
         def __call__(self, trainer):
             used = trainer.updater.get_optimizer('main')
-            rates.append([float(used.{rate}), float(used.target.net.l1.b.array[0])])
+            watched.append([float(used.{rate}), float(used.target.net.l1.b.array[0])])
     trainer.extend(Watch())
     {extend}
     trainer.run()
-    return rates
+    return watched + told_of
 """
 STANDARD = "StandardUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer)"
 PARALLEL = "ParallelUpdater(iterators.SerialIterator(data, 8, shuffle=False), optimizer, devices={'main': -1})"
@@ -61,6 +67,27 @@ SCHEDULERS = {
     "Adam(0.02)": (
         "alpha",
         "ext = extensions.LinearShift('alpha', (0.04, 0.01), (2, 9), optimizer=optimizer)\n    trainer.extend(ext)",
+        1,
+    ),
+    "SGD(0.06)": ("lr", "trainer.extend(extensions.LinearShift('lr', (0.04, 0.01), (2, int(9.5))))", 1),
+    "SGD(0.07)": ("lr", "trainer.extend(extensions.LinearShift('lr', (0.04, told(0.01)), [told(2), 9]))", 1),
+    "SGD(0.08)": (
+        "lr",
+        "rates, times = [], 7\n    trainer.extend(extensions.LinearShift('lr', (told(0.04), 0.01), (2, times)))",
+        1,
+    ),
+    "Adam(0.08)": (
+        "alpha",
+        "values = (2, 9)\n    ext = extensions.LinearShift('alpha', (told(0.04), 0.01), (int(values[0]), values[1]))\n"
+        "    trainer.extend(ext)",
+        1,
+    ),
+    "SGD(0.09)": ("lr", "optimizer.lr = 0.2\n    trainer.extend(extensions.ExponentialShift('lr', 0.9))", 1),
+    "SGD(0.03)": ("lr", "optimizer.lr = 0.2\n    trainer.extend(extensions.ExponentialShift('lr', 0.9, init=0.03))", 1),
+    "SGD(0.04)": (
+        "lr",
+        "if model is not None:\n        setattr(optimizer, 'lr', 0.2)\n"
+        "    trainer.extend(extensions.LinearShift('lr', (0.04, 0.01), (2, 9)))",
         1,
     ),
     "RMSprop(0.02)": (
@@ -363,7 +390,7 @@ def test_a_setting_of_a_layer_is_none_of_an_optimizer():
 
 OBSERVED = "trainer.extend(extensions.observe_value('a', lambda t: t.updater.get_optimizer('main').alpha))"
 NAMED = """seen = extensions.observe_value(
-        'a', lambda t: rates.append([float(t.updater.get_optimizer('main').beta1), 0]))
+        'a', lambda t: watched.append([float(t.updater.get_optimizer('main').beta1), 0]))
     trainer.extend(seen, trigger=(1, 'iteration'))"""
 
 

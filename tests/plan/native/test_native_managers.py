@@ -281,9 +281,8 @@ def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
     assert ".updater = " not in code or name in ASKING, code
 
 
-# programs in which a manager would count other epochs, or is not made where it can be seen
-KEPT = {
-    "one of two": VARIANTS["one of two"],
+# programs in which only the updater knows how many iterations an epoch has
+OWN_CLOCKS = {
     "two batches, or one of another class": {
         "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
         "        for _ in range(2):\n            super().update_core()\n\n\n",
@@ -306,7 +305,7 @@ KEPT = {
     },
     "no batch at last, in a block": {
         "before": "class Two(training.updaters.StandardUpdater):\n    def update_core(self):\n"
-        "        with chainer.using_config('debug', False):\n"
+        "        with chainer.using_config('train', True):\n"
         "            if self.get_optimizer('main').t > 9:\n                return\n"
         "            super().update_core()\n\n\n",
         "updater": "Two",
@@ -338,6 +337,25 @@ KEPT = {
         "def order(current_order, position):\n    return np.arange(5)\n\n\n",
     },
     "an iterator of its own": {"before": "class Mine(chainer.dataset.Iterator):\n    pass\n\n\n"},
+    "counters of its own": {
+        "before": "class Two(training.updaters.StandardUpdater):\n"
+        "    epoch = property(lambda self: self.iteration // 3)\n"
+        "    epoch_detail = property(lambda self: self.iteration / 3)\n\n\n",
+        "updater": "Two",
+    },
+}
+WITHOUT_END = ("at last", "now and then")  # where no epoch ends any more, or the clock stands still between
+# programs in which a manager would count otherwise, or is not made where it can be seen
+KEPT = {
+    "one of two": VARIANTS["one of two"],
+    "an iterator that is closed": {
+        "before": "class Mine(chainer.dataset.Iterator):\n    def finalize(self):\n        pass\n\n\n"
+    },
+    "an update of its own": {
+        "before": "class Two(training.updaters.StandardUpdater):\n"
+        "    def update(self):\n        super().update()\n\n\n",
+        "updater": "Two",
+    },
     "a finalizer with a manager of its own": {
         "before": "class Last(training.Extension):\n    def finalize(self):\n        manager = 'end'\n"
         "        print(manager)\n\n\n",
@@ -352,6 +370,82 @@ def test_what_counts_otherwise_keeps_the_trainer(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **KEPT[name]})
     code = migrate_source(source, options=Options(style="native")).code
     assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
+
+
+HALVES = """\
+class Halves(training.Extension):
+    trigger = (1, 'epoch')
+
+    def __init__(self, attr):
+        self._attr, self._init = attr, None
+
+    def initialize(self, trainer):
+        self._init = getattr(self._optimizer(trainer), self._attr)
+
+    def _optimizer(self, trainer):
+        return trainer.updater.get_optimizer('main')
+
+    def __call__(self, trainer):
+        setattr(self._optimizer(trainer), self._attr, self._init * 0.5 ** trainer.updater.epoch)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "optimizer, attr", [("MomentumSGD(0.1)", "lr"), ("RMSprop(0.02)", "lr"), ("Adam(0.1)", "alpha")]
+)
+def test_an_extension_asks_for_a_setting_by_its_name(optimizer, attr, tmp_path):
+    """`lr` of an Adam is no setting: where the program makes one, its optimizer keeps Chainer's names."""
+    more = f"trainer.extend(Halves({attr!r}))"
+    program = {**USUAL, "before": HALVES, "optimizer": optimizer, "more": more}
+    theirs, ours, code = both(PROGRAM.format(**program), head=HEAD)
+    assert ("compat.setting(" in code) == ("Late" not in code) == (attr == "lr"), code
+    compare(theirs, ours, code, tmp_path)
+
+
+@pytest.mark.parametrize("period", ["(1, 'epoch')", "(2, 'epoch')", "(0.5, 'epoch')"])
+@pytest.mark.parametrize("name", OWN_CLOCKS)
+def test_a_manager_asks_the_updater_for_epochs_that_only_that_knows(name, period, tmp_path):
+    program = {**USUAL, **OWN_CLOCKS[name], "log": period, "more": f"{OWN_CLOCKS[name].get('more', '')}\n    {COUNTS}"}
+    program["before"] = SEES + program["before"]
+    if any(words in name for words in WITHOUT_END) or "fail" in name:
+        program["stop"] = "(16, 'iteration')"
+    theirs, ours, code = both(PROGRAM.format(**program), head=HEAD)
+    assert "iters_per_epoch=compat.Epochs(updater)" in code and "compat.Trainer" not in code, code
+    compare(theirs, ours, code, tmp_path)
+    assert ours["seen"] == theirs["seen"] != []
+
+
+@pytest.mark.parametrize("name", OWN_CLOCKS)
+def test_an_engine_has_no_such_clock(name):
+    source = HEAD + PROGRAM.format(**{**USUAL, **OWN_CLOCKS[name]})
+    code = migrate_source(source, options=Options(style="native", trainer="ignite")).code
+    assert "compat.Trainer(" in code and "ExtensionsManager" not in code, code
+
+
+def test_a_run_with_an_own_clock_goes_on_from_a_snapshot(tmp_path):
+    program = {**USUAL, **OWN_CLOCKS["two batches, or one"], "log": "(1, 'iteration')"}
+    program["before"] += "path = [None]\n\n\ndef load(trainer):\n    if path[0]:\n"
+    program["before"] += "        chainer.serializers.load_npz(path[0], trainer)\n\n\n"
+    snapshot = "extensions.snapshot(filename='s{.updater.iteration}')"
+    program["more"] = f"trainer.extend({snapshot}, trigger=(1, 'epoch'))\n    load(trainer)"
+    theirs, ours, code = both(PROGRAM.format(**program), HEAD)
+    assert "iters_per_epoch=compat.Epochs(updater)" in code, code
+    logs = {}
+    for namespace, side in ((theirs, "theirs"), (ours, "ours")):
+        with one_order():
+            run(namespace, namespace["Net"](), tmp_path / side)
+        files = sorted((tmp_path / side).glob("s*"), key=lambda path: int(path.name[1:]))
+        logs[side] = [[int(path.name[1:]) for path in files]]
+        for i, file in enumerate(files):
+            namespace["path"][0] = str(file)
+            with one_order():
+                namespace["train"](namespace["Net"](), str(tmp_path / f"{side}{i}"))
+            written = tmp_path / f"{side}{i}" / "log"  # nothing is left to do for one that is over
+            log = json.loads(written.read_text()) if written.exists() else []
+            logs[side].append([(entry["epoch"], entry["iteration"]) for entry in log])
+    assert logs["ours"] == logs["theirs"] and len(logs["ours"]) == 4
 
 
 @pytest.mark.parametrize("trainer", MANAGERS)
