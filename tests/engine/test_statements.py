@@ -443,8 +443,8 @@ def test_a_new_last_argument_stands_where_the_last_one_stood() -> None:
     text = (
         "from chainer import iterators\n\n\ndef f(d, n):\n    return iterators.MultiprocessIterator(\n        d, 4,\n"
     )
-    result = "    return DataLoader(\n        d, 4,\n        shuffle=True, num_workers=n, collate_fn=compat.collate"
+    result = "    a = DataLoader(\n        d, 4,\n        shuffle=True, num_workers=n, collate_fn=compat.collate"
     for last, expected in [("n\n    )\n", "\n    )\n"), ("n,\n    )\n", ",\n    )\n"), ("n)\n", ")\n")]:
-        source = f"{text}        n_processes={last}"
+        source = f"{text}        n_processes={last}    return a, n\n"
         made = migrate_source(source, rules=load_rules(style="native"), options=Options(style="native"))
-        assert made.code.endswith(result + expected)
+        assert made.code.endswith(f"{result}{expected}    return a, n\n")
