@@ -155,10 +155,19 @@ def _drops_argument(q: Question, fallback: str | None) -> bool:
     return any(name in q.bound.given and _is_none(ast.Name(name), q) is not True for name in asked)
 
 
+# expressions that make a value of their own, whatever the names in them stand for
+_NEVER_NONE = (
+    *(ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.GeneratorExp),
+    *(ast.Tuple, ast.JoinedStr, ast.Lambda, ast.BinOp, ast.Compare),
+)
+
+
 def _is_none(node: ast.expr, q: Question) -> Any:
     if isinstance(node, ast.Name):
         if node.id not in q.bound.given and q.row.signature and node.id not in q.row.signature.defaults:
             return UNDECIDED
+        if isinstance(q.bound.given.get(node.id), _NEVER_NONE):
+            return False
         return _every(q.kinds(node.id), lambda k: k == NONE, _may_be_none)
     value = evaluate(node, q)
     return UNDECIDED if value is UNDECIDED else value is None

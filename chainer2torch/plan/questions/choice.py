@@ -38,6 +38,7 @@ from chainer2torch.plan.questions.inner_names import names_keyed, names_paired
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
+from chainer2torch.plan.questions.function_lists import gets_rows_in_list
 from chainer2torch.plan.questions.linear_rows import gets_rows
 from chainer2torch.plan.questions.sequentials import asks_for_more, follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
@@ -180,12 +181,17 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
         return Tensor(2)  # its calls flatten
     kind = context.analysis.reaching(number)
     known = isinstance(kind, Tensor) and kind.rank is not None
-    if _is_linear(context, call) and (not known and gets_rows(context, call) or is_never_called(context, call)):
+    if _is_linear(context, call) and (not known and _gets_rows(context, call) or is_never_called(context, call)):
         return Tensor(2)
     if kind is None or isinstance(kind, Tensor) and kind.rank is None:
         beside = rank_beside(context, call)
         return kind if beside is None else Tensor(beside)
     return kind
+
+
+def _gets_rows(context: Context, call: ast.Call) -> bool:
+    """Whether a layer stands in a list behind what gives rows."""
+    return gets_rows(context, call) or gets_rows_in_list(context, call)
 
 
 def _is_linear(context: Context, call: ast.Call) -> bool:
