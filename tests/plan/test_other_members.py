@@ -1,4 +1,4 @@
-"""Members of Chainer's objects without a rule: marked where they are Chainer's, left alone where nobody's class has them."""
+"""Members of Chainer's objects without a rule: marked where they are Chainer's, else left to the user."""
 
 import ast
 import inspect
