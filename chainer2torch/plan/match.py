@@ -223,6 +223,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "unrecorded": lambda q: q.unrecorded(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
+    "single_examples": lambda q: q.single_examples(),
     "made_here": lambda q: q.made_here(),
     "plain_sequences": lambda q: q.plain_sequences(),
     "may_lack_parameters": lambda q: q.may_lack_parameters(),

@@ -30,6 +30,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
+from chainer2torch.plan.questions.stacked_columns import gives_single_examples
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.unrecorded import unrecorded
@@ -110,6 +111,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
+        single_examples=lambda: gives_single_examples(context, call),
         fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),
         plain_sequences=lambda: not context.analysis.once(asks_for_more),
