@@ -24,9 +24,9 @@ def gives_single_examples(context: Context, call: ast.Call) -> bool:
     statement = context.source.parents.get(call)
     if not isinstance(statement, ast.Assign):
         return _asks_for_examples(context, call)
-    if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+    target = statement.targets[0]
+    if len(statement.targets) != 1 or not isinstance(target, ast.Name):
         return False
-    (target,) = statement.targets
     scope = context.scopes.get(target)
     if isinstance(scope, ast.Module) and _is_taken(context, target.id):
         return False
