@@ -1,4 +1,4 @@
-"""Options that an ``if`` gives in one of two ways, with the same keys: ``kwargs = {'initialW': ...}`` in both branches."""
+"""Options that an ``if`` gives in one of two ways, with the same keys: ``kwargs = {...}`` in both branches."""
 
 import numpy as np
 import pytest

@@ -38,7 +38,7 @@ def _spread(context: Context, call: ast.Call) -> list[ast.keyword]:
 
 
 def _of_either(context: Context, keyword: ast.keyword) -> list[ast.keyword]:
-    """The keywords of a dictionary that an ``if`` gives in one of two ways, with the same keys: values of no one kind."""
+    """The keywords of a dictionary that an ``if`` gives in one of two ways, with the same keys."""
     name = keyword.value
     either = context.ask(_in_branches, name) if keyword.arg is None and isinstance(name, ast.Name) else ()
     if not either:
