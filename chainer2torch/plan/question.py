@@ -98,13 +98,42 @@ class Question:
             if default is None:
                 return UNDECIDED
             return _literal(parsed(default))
-        return _literal(node)
+        value = _literal(node)
+        return self._axes(node) if value is UNDECIDED else value
+
+    def _axes(self, node: ast.expr) -> tuple[int, ...] | Undecided:
+        """``tuple(range(1, x.ndim))`` of an ``x`` whose rank is known."""
+        made = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+        if not isinstance(made, ast.Call) or not made.args or made.keywords or ast.unparse(made.func) != "range":
+            return UNDECIDED
+        if ast.unparse(node.func) not in ("tuple", "list"):  # type: ignore[attr-defined]
+            return UNDECIDED
+        ends = [self._number(end) for end in made.args]
+        known = [end for end in ends if end is not None]
+        return tuple(range(*known)) if len(known) == len(ends) < 3 else UNDECIDED
+
+    def _number(self, node: ast.expr) -> int | None:
+        """A number that is written down, or the rank of an array: ``x.ndim``, ``len(x.shape)``."""
+        value = _literal(node)
+        if isinstance(value, int):
+            return value
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
+            node = node.args[0]
+            asked = "shape"
+        else:
+            asked = "ndim"
+        if not isinstance(node, ast.Attribute) or node.attr != asked:
+            return None
+        ranks = {getattr(kind, "rank", None) for kind in options(self.kind(node.value))}
+        (rank,) = ranks if len(ranks) == 1 else (None,)
+        return rank
 
     def kinds(self, name: str) -> tuple[Kind, ...]:
         """The possible kinds of a parameter's value."""
         node = self.bound.given.get(name)
         if node is not None:
-            return options(self.kind(node))
+            axes = self._axes(node)
+            return options(self.kind(node)) if axes is UNDECIDED else (Tup(tuple(map(Const, axes))),)
         value = self.literal(name)
         return (
             (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)
