@@ -133,7 +133,7 @@ class Question:
         node = self.bound.given.get(name)
         if node is not None:
             axes = self._axes(node)
-            return options(self.kind(node)) if axes is UNDECIDED else (Tup(tuple(map(Const, axes))),)
+            return (Tup(tuple(map(Const, axes))),) if isinstance(axes, tuple) else options(self.kind(node))
         value = self.literal(name)
         return (
             (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)
