@@ -219,6 +219,19 @@ def test_layers_in_lists_of_functions_behind_something_else(pool):
     assert "compat.Linear(4, 3)" in migrated(LISTS.replace("FUNCTIONS", PAIRS.replace("POOL", pool))).code
 
 
+def test_layers_that_the_constructor_of_chain_gets():
+    functions = PAIRS.replace("POOL", "pooled")
+    start = LISTS.index("        super().__init__()")
+    program = LISTS[:start] + LISTS[start:].replace(
+        LISTS[start : LISTS.index("        self.functions")],
+        "        super().__init__(conv=L.Convolution2D(1, 4, 1, initialW=0.5), bn=L.BatchNormalization(4),\n"
+        "            fc5=L.Linear(4, 3, initialW=0.25), fc6=L.Linear(3, 2, initialW=0.5))\n",
+    )
+    theirs, ours, code = run(program.replace("FUNCTIONS", functions))
+    assert "nn.Linear(4, 3)" in code and "nn.Linear(3, 2)" in code and "compat.Linear" not in code
+    np.testing.assert_allclose(theirs[0], ours[0], rtol=1e-5)
+
+
 def test_a_layer_in_a_list_that_is_called_by_name_too():
     called = LISTS.replace("        h = x\n", "        h = self.fc5(x) if x.ndim == 9 else x\n")
     code = migrated(called.replace("FUNCTIONS", PAIRS.replace("POOL", "pooled"))).code

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis.kinds import Func, Inst, Ref, Tensor, options
 from chainer2torch.analysis.source import within
@@ -20,21 +20,32 @@ _OVER_AXES = frozenset(f"chainer.functions.{name}" for name in ("average", "max"
 
 def gets_rows_in_list(context: Context, call: ast.Call) -> bool:
     """Whether an L.Linear that is kept by name is called in a list only, behind what gives rows."""
-    statement = context.source.parents.get(call)
     cls = context.source.enclosing(call, ast.ClassDef)
     if context.choices.style != "native" or cls is None:
         return False
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    (target,) = statement.targets
-    if not isinstance(target, ast.Attribute) or _is_called_by_name(context, call, target.attr):
+    name = _kept_as(context.source.parents, call)
+    if not name or _is_called_by_name(context, call, name):
         return False
     uses = [
         n
         for n in within(cls).of(ast.Attribute)
-        if n.attr == target.attr and isinstance(n.ctx, ast.Load) and ast.unparse(n.value) == ast.unparse(target.value)
+        if n.attr == name and isinstance(n.ctx, ast.Load) and isinstance(n.value, ast.Name) and n.value.id == "self"
     ]
     return bool(uses) and all(_stands_behind_rows(context, use) for use in uses)
+
+
+def _kept_as(parents: Mapping[ast.AST, ast.AST], call: ast.Call) -> str:
+    """The name under which ``self`` keeps a layer: an assignment's, or a keyword's of ``super().__init__``."""
+    parent = parents.get(call)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        (target,) = parent.targets
+        own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+        return target.attr if own else ""  # type: ignore[attr-defined]
+    if isinstance(parent, ast.keyword):
+        maker = parents.get(parent)
+        if isinstance(maker, ast.Call) and isinstance(maker.func, ast.Attribute) and maker.func.attr == "__init__":
+            return parent.arg or ""
+    return ""
 
 
 def _is_called_by_name(context: Context, call: ast.Call, name: str) -> bool:
