@@ -273,6 +273,9 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         text = q.literal(name)
         ending = args[1].value if len(args) > 1 and isinstance(args[1], ast.Constant) else ""
         return text.endswith(str(ending)) if isinstance(text, str) else UNDECIDED
+    if function == "has_items":  # of a list that stands in the call
+        node = q.bound.given.get(name)
+        return isinstance(node, (ast.List, ast.Tuple)) and any(not isinstance(e, ast.Starred) for e in node.elts)
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)
