@@ -8,6 +8,8 @@ import dataclasses
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
 from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.models.array_kinds import on_host
+from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.source import Source
 
 _DEPTH = 4  # of lists in lists
@@ -25,9 +27,16 @@ class Containers(Interpreter):
             and isinstance(node.func, ast.Attribute)
         ):
             new = element_of(args[-1]) if name.startswith("extend") else args[-1]
+            if self.rules.style == "native" and name == "append" and self._is_host_list(node.func.value):
+                new = on_host(new)
             self._grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
             return NONE
         return receiver.element if name in ("pop", "popleft") else UNKNOWN
+
+    def _is_host_list(self, node: ast.expr) -> bool:
+        """Whether a name is that of a list which only the host reads."""
+        source = self.module.source
+        return is_host_list(source, node, self.once_a_file(host_lists, source))
 
     def dict_method(
         self, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None

@@ -9,6 +9,7 @@ from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, data, host_libraries, named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
+from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
 from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
@@ -49,7 +50,10 @@ class Expressions(Interpreter):
     def expr(self, node: ast.expr) -> Kind:
         """Evaluates an expression and keeps what was found."""
         if node.__class__ is ast.Name:
-            kind = self.facts[node] = self.lookup(node.id)
+            kind = self.lookup(node.id)
+            if kind.__class__ is Unknown and self._is_demanded(node):
+                kind = Inst("chainer.Link")
+            self.facts[node] = kind
             return kind
         method = self.expression_methods.get(node.__class__)
         kind = self.facts[node] = self._children(node) if method is None else method(node)
@@ -71,7 +75,12 @@ class Expressions(Interpreter):
             kind = self.facts[node.value] = Tensor()
             if isinstance(node.value, ast.Name) and node.value.id in self.scopes[0]:
                 self.scopes[0][node.value.id] = kind
-        return self.attribute(kind, node.attr)
+        found = self.attribute(kind, node.attr)
+        return Inst("chainer.Link") if isinstance(found, Unknown) and self._is_demanded(node) else found
+
+    def _is_demanded(self, node: ast.Name | ast.Attribute) -> bool:
+        """Whether what nobody knows must be a link, since it is asked for what only links have."""
+        return not self.binding and self.imports_chainer() and is_demanded(self, self.module.source, node)
 
     def _expr_Tuple(self, node: ast.Tuple) -> Kind:
         items = [self.expr(e) for e in node.elts]

@@ -155,10 +155,19 @@ def _drops_argument(q: Question, fallback: str | None) -> bool:
     return any(name in q.bound.given and _is_none(ast.Name(name), q) is not True for name in asked)
 
 
+# expressions that make a value of their own, whatever the names in them stand for
+_NEVER_NONE = (
+    *(ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.GeneratorExp),
+    *(ast.Tuple, ast.JoinedStr, ast.Lambda, ast.BinOp, ast.Compare),
+)
+
+
 def _is_none(node: ast.expr, q: Question) -> Any:
     if isinstance(node, ast.Name):
         if node.id not in q.bound.given and q.row.signature and node.id not in q.row.signature.defaults:
             return UNDECIDED
+        if isinstance(q.bound.given.get(node.id), _NEVER_NONE):
+            return False
         return _every(q.kinds(node.id), lambda k: k == NONE, _may_be_none)
     value = evaluate(node, q)
     return UNDECIDED if value is UNDECIDED else value is None
@@ -214,6 +223,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "unrecorded": lambda q: q.unrecorded(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
+    "single_examples": lambda q: q.single_examples(),
     "made_here": lambda q: q.made_here(),
     "plain_sequences": lambda q: q.plain_sequences(),
     "may_lack_parameters": lambda q: q.may_lack_parameters(),
@@ -263,6 +273,9 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         text = q.literal(name)
         ending = args[1].value if len(args) > 1 and isinstance(args[1], ast.Constant) else ""
         return text.endswith(str(ending)) if isinstance(text, str) else UNDECIDED
+    if function == "has_items":  # of a list that stands in the call
+        node = q.bound.given.get(name)
+        return isinstance(node, (ast.List, ast.Tuple)) and any(not isinstance(e, ast.Starred) for e in node.elts)
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
     kinds = q.kinds(name)

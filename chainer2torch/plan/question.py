@@ -85,6 +85,7 @@ class Question:
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
     made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
     plain_sequences: Callable[[], bool] = bool  # of links: whether nothing asks for more than nn.Sequential has
+    single_examples: Callable[[], bool] = bool  # of a dataset: whether it is only asked for single examples
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step
     fits: Callable[[str], bool] = lambda _: True  # whether the short form of a layer takes the first values given
     may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device
@@ -97,13 +98,42 @@ class Question:
             if default is None:
                 return UNDECIDED
             return _literal(parsed(default))
-        return _literal(node)
+        value = _literal(node)
+        return self._axes(node) if value is UNDECIDED else value
+
+    def _axes(self, node: ast.expr) -> tuple[int, ...] | Undecided:
+        """``tuple(range(1, x.ndim))`` of an ``x`` whose rank is known."""
+        made = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+        if not isinstance(made, ast.Call) or not made.args or made.keywords or ast.unparse(made.func) != "range":
+            return UNDECIDED
+        if ast.unparse(node.func) not in ("tuple", "list"):  # type: ignore[attr-defined]
+            return UNDECIDED
+        ends = [self._number(end) for end in made.args]
+        known = [end for end in ends if end is not None]
+        return tuple(range(*known)) if len(known) == len(ends) < 3 else UNDECIDED
+
+    def _number(self, node: ast.expr) -> int | None:
+        """A number that is written down, or the rank of an array: ``x.ndim``, ``len(x.shape)``."""
+        value = _literal(node)
+        if isinstance(value, int):
+            return value
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
+            node = node.args[0]
+            asked = "shape"
+        else:
+            asked = "ndim"
+        if not isinstance(node, ast.Attribute) or node.attr != asked:
+            return None
+        ranks = {getattr(kind, "rank", None) for kind in options(self.kind(node.value))}
+        (rank,) = ranks if len(ranks) == 1 else (None,)
+        return rank
 
     def kinds(self, name: str) -> tuple[Kind, ...]:
         """The possible kinds of a parameter's value."""
         node = self.bound.given.get(name)
         if node is not None:
-            return options(self.kind(node))
+            axes = self._axes(node)
+            return (Tup(tuple(map(Const, axes))),) if isinstance(axes, tuple) else options(self.kind(node))
         value = self.literal(name)
         return (
             (Const(value) if not isinstance(value, (tuple, list, dict)) else Tup(()),)

@@ -25,6 +25,7 @@ _ALIASES = {
     "torch.nn": "nn",
     "torch.nn.functional": "F",
     "torch.utils.data.DataLoader": "DataLoader",
+    "torch.utils.data.StackDataset": "StackDataset",
     "numpy": "np",
     "pytorch_pfn_extras": "ppe",
     "pytorch_pfn_extras.training.extensions": "extensions",
@@ -195,7 +196,19 @@ class Names:
             is_own = module.split(".")[0] in sys.stdlib_module_names
             groups[0 if is_own else 2 if module == "compat" else 1].append(text)
         groups[1].sort(key=lambda text: (text.startswith("from"), text))
-        return [g for g in groups if g]
+        return [_joined(g) for g in groups if g]
+
+
+def _joined(statements: list[str]) -> list[str]:
+    """One statement for all names that come from one module."""
+    joined: list[str] = []
+    for text in statements:
+        head, _, names = text.partition(" import ")
+        if joined and head.startswith("from ") and joined[-1].startswith(f"{head} import "):
+            joined[-1] += f", {names}"
+        else:
+            joined.append(text)
+    return joined
 
 
 def _rebound(source: Source, names: Collection[str]) -> dict[str, list[Span]]:

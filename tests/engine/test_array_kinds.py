@@ -131,6 +131,8 @@ def test_results_that_go_into_an_array_in_a_function_of_ones_own():
         ("z = np.load(d)\nz.files\nx = z - 1", False),
         ("z = np.load(d, allow_pickle=True)\nx = z - 1", False),
         ("x = np.load(d + '/x.npz')", False),
+        ("z = np.load(d)\nw = np.maximum(z, 0)\nfor i in range(len(z)):\n    print(i)\nx = z - 1", True),
+        ("z = np.load(d)\nother(z)\nx = z - 1", False),
     ],
 )
 def test_a_file_of_one_array_gives_an_array(load, is_array):

@@ -170,7 +170,6 @@ optimizer.amsgrad, optimizer.tag, optimizer.alpha
 optimizer.tag = 4
 """)
     assert {name for name, state in states(result).items() if state == "manual"} == {
-        "chainer.training.updaters.StandardUpdater._nothing",
         "chainer.optimizers.Adam.check_nan_in_grads",
     }
 

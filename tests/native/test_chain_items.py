@@ -84,3 +84,47 @@ copied(Net())
     first = migrate_source(text, options=Options(style="native"))
     assert first.error is None and "link_attribute" not in first.code, first.code
     assert migrate_source(first.code, options=Options(style="native")).code == first.code
+
+
+MODEL = """
+class Model(chainer.Chain):
+    def __init__(self, model, head):
+        super().__init__(model=model, head=head)
+
+"""
+READ = """
+import json
+
+def run(config):
+    BEFORE
+    return config['model']AFTER
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "plain"),
+    [
+        ("pass", "['name']", True),
+        ("pass", "['head']", False),
+        ("pass", "[0]", False),
+        ("config.get('a', 1)", "", True),
+        ("config.items()", "", True),
+        ("config.namedlinks()", "", False),
+        ("config = json.load(config)", "", True),
+        ("config = eval('config')", "", False),
+    ],
+)
+def test_what_is_used_as_a_dictionary_is_none_of_links(before: str, after: str, plain: bool) -> None:
+    text = MODEL + READ.replace("BEFORE", before).replace("AFTER", after)
+    code = migrate_source("import chainer\nimport chainer.links as L\n" + text, options=Options(style="native")).code
+    assert (f"return config['model']{after}" in code) == plain
+
+
+def test_a_link_with_such_a_method_may_be_meant() -> None:
+    text = (
+        MODEL
+        + "    def get(self, a):\n        return a\n"
+        + READ.replace("BEFORE", "config.get(1)").replace("AFTER", "")
+    )
+    code = migrate_source("import chainer\nimport chainer.links as L\n" + text, options=Options(style="native")).code
+    assert "compat.chain_item(config, 'model')" in code

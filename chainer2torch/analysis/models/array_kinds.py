@@ -128,6 +128,13 @@ def on_device(kind: Kind) -> Kind:
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
 
 
+def on_host(kind: Kind) -> Kind:
+    """What an array of the device is when it has been brought to the host."""
+    if isinstance(kind, Union):
+        return join_all([on_host(k) for k in kind.ordered])
+    return HostArray(kind.rank, kind.dtype) if isinstance(kind, Tensor) and kind.array else kind
+
+
 def is_buffer(cls: ClassInfo, name: str) -> bool:
     """Whether arrays under a name are tensors: the class or a base of it registers them as persistent."""
     bases = (base.info for base in cls.bases if isinstance(base, Class))

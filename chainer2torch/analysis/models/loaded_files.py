@@ -10,6 +10,7 @@ from chainer2torch.analysis.source import Source
 
 _ARCHIVE = Dct(HostArray())
 _OF_ARCHIVES = frozenset({"close", "f", "files", "get", "item", "items", "keys", "values", "zip"})
+_TAKING = ("np.", "numpy.", "xp.", "self.xp.", "cupy.", "cuda.", "F.", "functions.", "chainer.Variable")
 _OF_ARRAYS = frozenset(
     "T argmax argmin astype copy dtype flatten max mean min ndim ravel reshape shape size std sum transpose".split()
 )
@@ -98,8 +99,16 @@ def _may_be_archive(source: Source, use: ast.AST) -> bool:
         )
     if isinstance(parent, ast.Attribute):
         return parent.attr in _OF_ARCHIVES
-    # whoever gets it may take it apart
+    if isinstance(parent, ast.Call) and use in parent.args and _takes_arrays(parent.func):
+        return False
+    # whoever else gets it may take it apart
     return not isinstance(parent, (ast.BinOp, ast.Compare, ast.UnaryOp))
+
+
+def _takes_arrays(function: ast.expr) -> bool:
+    """Whether a call by its name is one of an array module or of Chainer's: none of these takes an archive."""
+    name = ast.unparse(function)
+    return name in ("len", "range") or name.startswith(_TAKING) and not name.endswith(("save", "savez"))
 
 
 __all__ = ["loaded"]

@@ -173,13 +173,24 @@ def _get_target(interpreter: Interpreter, call: MethodCall) -> Kind | None:
 def _register(interpreter: Interpreter, call: MethodCall) -> None:
     """``link.add_link(name, child)`` and others make an attribute."""
     if interpreter.is_link(call.receiver):
-        register(interpreter, call.receiver, call.name, call.args, call.node)
+        register(interpreter, _object(interpreter, call), call.name, call.args, call.node)
+
+
+def _object(interpreter: Interpreter, call: MethodCall) -> Inst:
+    """The link whose method runs: of ``super().add_link(...)`` that of the class around it."""
+    cls = getattr(interpreter.unit, "cls", None)
+    function = call.node.func if isinstance(call.node, ast.Call) else None
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    of_super = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name) and owner.func.id == "super"
+    if call.name == "__init__" or not of_super or not isinstance(cls, ClassInfo) or call.receiver.site:
+        return call.receiver
+    return Inst(cls)
 
 
 def _register_persistent(interpreter: Interpreter, call: MethodCall) -> None:
     """``link.register_persistent(name)`` makes a buffer of an attribute."""
     if call.args and interpreter.is_link(call.receiver):
-        register_persistent(interpreter, call.receiver, call.args[0])
+        register_persistent(interpreter, _object(interpreter, call), call.args[0])
 
 
 def _put_into_list(interpreter: Interpreter, call: MethodCall) -> None:

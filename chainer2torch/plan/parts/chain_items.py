@@ -6,13 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, options
+from chainer2torch.analysis.kinds import UNKNOWN, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.native.places import function_of
+
+# methods that no link has
+_OF_DICTIONARIES = frozenset("get getboolean getfloat getint has_section items keys sections setdefault values".split())
+_READING = frozenset({"ConfigParser", "configparser", "json", "ruamel", "toml", "tomllib", "yaml"})
 
 
 def unknown_item(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
@@ -27,7 +31,7 @@ def unknown_item(context: Context, decisions: Decisions, node: ast.Subscript) ->
         return
     children = context.analysis.once(_names_of_children)
     written = name in children and all(other in children for other in _asked(context, node))
-    if not written and not of_link:
+    if not written and not of_link or not of_link and _is_dictionary(context, node, children):
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
@@ -44,6 +48,42 @@ def _is_name_of_link(context: Context, node: ast.expr) -> bool:
 def _text(node: ast.Subscript) -> str:
     value = node.slice.value if isinstance(node.slice, ast.Constant) else None
     return value if isinstance(value, str) else ""
+
+
+def _is_dictionary(context: Context, node: ast.Subscript, children: frozenset[str]) -> bool:
+    """Whether a value, or its item, is used as only a dictionary or a configuration is, or was read from a file.
+
+    ``config['model']['name']`` where no Chain has a child that is called so; ``config.getint('model', 'size')``.
+    """
+    parent = context.source.parents.get(node)
+    if isinstance(parent, ast.Subscript) and parent.value is node and _text(parent) not in (*children, ""):
+        return True
+    owner, scope = ast.unparse(node.value), function_of(context, node)
+    methods = _OF_DICTIONARIES - context.analysis.once(_methods_of_links)
+    asked = (n for n in context.source.of(ast.Attribute) if n.attr in methods)
+    if any(ast.unparse(n.value) == owner and function_of(context, n) is scope for n in asked):
+        return True
+    if not isinstance(node.value, ast.Name):
+        return False
+    made = [
+        statement.value
+        for statement in context.source.of(ast.Assign)
+        if any(isinstance(t, ast.Name) and t.id == owner for t in statement.targets)
+        and function_of(context, statement) in (scope, None)
+    ]
+    return bool(made) and all(_is_read(context, value) for value in made)
+
+
+def _methods_of_links(analysis: Analysis) -> frozenset[str]:
+    """The names of the methods that links of the project have."""
+    links = (cls for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link"))
+    return frozenset(name for cls in links for name in cls.methods)
+
+
+def _is_read(context: Context, value: ast.expr) -> bool:
+    """``json.load(f)``, ``configparser.ConfigParser()``: nothing that these give is a link."""
+    callee = context.kind(value.func) if isinstance(value, ast.Call) else None
+    return isinstance(callee, Ref) and callee.name.split(".")[0] in _READING
 
 
 def _asked(context: Context, node: ast.Subscript) -> Iterator[str]:

@@ -221,7 +221,7 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         statement,
         ReplaceStatement(
             context.source.start(statement),
-            held_array(context, statement.value, row.set) if row.name in _ARRAYS else row.set,
+            held_array(context, node.value, statement.value, row.set) if row.name in _ARRAYS else row.set,
             {"self": context.operand(node.value), "value": context.operand(statement.value)},
         ),
     )

@@ -11,6 +11,7 @@ from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.questions.lazy_layers import may_be_lazy
 
 _ARRAYS = frozenset({"data", "array"})
+_OF_NUMBERS = frozenset({"abs", "absolute", "clip", "exp", "log", "sign", "sqrt", "square", "tanh"})
 _NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
 _DEVICE = "chainer.backends.cuda.Device"
 
@@ -50,15 +51,32 @@ def of_unknown(context: Context, node: ast.Attribute, template: str) -> str:
     return "self" if asks_numbers(context, node) else template
 
 
-def held_array(context: Context, value: ast.expr, helper: str, target: str = "self") -> str:
+def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, target: str = "self") -> str:
     """What ``x.array = value`` becomes: ``x`` holds that array from now on.
 
-    A parameter that waits for its shape would forget it with the first input: the helper gives it the shape.
+    A parameter that waits for its shape would forget it with the first input: the helper gives it the shape. One with
+    whose array the value is computed does not wait.
     """
-    if context.choices.style != "native" or context.analysis.once(may_be_lazy):
+    if context.choices.style != "native" or context.analysis.once(may_be_lazy) and not _computed_with(owner, value):
         return helper
     whole = all(isinstance(k, Tensor) for k in options(context.analysis.kind(value)))
     return f"{target}.data = {'value' if whole else tensor_of(context, value)}"
+
+
+def _computed_with(owner: ast.expr, value: ast.expr) -> bool:
+    """Whether a value is computed with the array of ``owner``, which raises for None: ``xp.clip(p.data, a, b)``."""
+    text = ast.unparse(owner)
+    for node in ast.walk(value):
+        parts: list[ast.expr] = []
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            parts = [node.value]
+        elif isinstance(node, ast.BinOp):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_NUMBERS:
+            parts = node.args[:1]
+        if any(isinstance(p, ast.Attribute) and p.attr in _ARRAYS and ast.unparse(p.value) == text for p in parts):
+            return True
+    return False
 
 
 def asks_numbers(context: Context, node: ast.Attribute) -> bool:

@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.models.callbacks import STATISTICS
+from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
 from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
@@ -132,6 +133,8 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         statistics_of_parameters.of_numpy(context, decisions, call)
     elif isinstance(callee, Ref) and callee.name.startswith("numpy."):
         _numpy_call(context, decisions, call, callee.name[6:], arguments)
+    elif _is_put_on_host(context, call):
+        to_host(context, decisions, call.args[0])
     elif isinstance(callee, Method) and isinstance(callee.receiver, Inst) and callee.receiver.cls in GENERATORS:
         _numpy_call(context, decisions, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
@@ -193,6 +196,14 @@ def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, argu
         for argument in dtypes:
             wrap(context, decisions, argument, "compat.numpy_dtype(value)")
         decisions.mark(call.func, None, f"numpy.ndarray.{call.func.attr}", "exact", "", _CODE)
+
+
+def _is_put_on_host(context: Context, call: ast.Call) -> bool:
+    """``losses.append(loss.data)`` of a list that only the host reads."""
+    if context.choices.style != "native" or len(call.args) != 1 or getattr(call.func, "attr", "") != "append":
+        return False
+    lists = context.analysis.once_a_file(host_lists, context.source)
+    return isinstance(call.func, ast.Attribute) and is_host_list(context.source, call.func.value, lists)
 
 
 def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: str, arguments: list[ast.expr]) -> None:

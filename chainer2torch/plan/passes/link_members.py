@@ -290,7 +290,7 @@ def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
                 context.source.start(outer),
                 f"compat.set_grad({looked_up}, value)"
                 if statement.attr == "grad"
-                else held_array(context, outer.value, f"compat.set_array({looked_up}, value)", looked_up),
+                else held_array(context, node, outer.value, f"compat.set_array({looked_up}, value)", looked_up),
                 {"obj": receiver, "value": context.operand(outer.value)},
             ),
         )

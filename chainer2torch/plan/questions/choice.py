@@ -30,6 +30,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import scaled_by_version
 from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
+from chainer2torch.plan.questions.stacked_columns import gives_single_examples
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.unrecorded import unrecorded
@@ -38,6 +39,7 @@ from chainer2torch.plan.questions.inner_names import names_keyed, names_paired
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
+from chainer2torch.plan.questions.function_lists import gets_rows_in_list
 from chainer2torch.plan.questions.linear_rows import gets_rows
 from chainer2torch.plan.questions.sequentials import asks_for_more, follows_linear, is_made_here
 from chainer2torch.rules.signature import BindError
@@ -109,6 +111,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
+        single_examples=lambda: gives_single_examples(context, call),
         fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),
         plain_sequences=lambda: not context.analysis.once(asks_for_more),
@@ -180,12 +183,17 @@ def input_kind(context: Context, call: ast.Call) -> Kind | None:
         return Tensor(2)  # its calls flatten
     kind = context.analysis.reaching(number)
     known = isinstance(kind, Tensor) and kind.rank is not None
-    if _is_linear(context, call) and (not known and gets_rows(context, call) or is_never_called(context, call)):
+    if _is_linear(context, call) and (not known and _gets_rows(context, call) or is_never_called(context, call)):
         return Tensor(2)
     if kind is None or isinstance(kind, Tensor) and kind.rank is None:
         beside = rank_beside(context, call)
         return kind if beside is None else Tensor(beside)
     return kind
+
+
+def _gets_rows(context: Context, call: ast.Call) -> bool:
+    """Whether a layer stands in a list behind what gives rows."""
+    return gets_rows(context, call) or gets_rows_in_list(context, call)
 
 
 def _is_linear(context: Context, call: ast.Call) -> bool:

@@ -33,7 +33,7 @@ def gets_rows(context: Context, call: ast.Call) -> bool:
                 return False
             # layers of one shape beside each other may also be called with the same input
             return bool(between) or sizes[0] != sizes[1] or gets_rows(context, item)
-        if not _keeps_rows(context, item):
+        if not keeps_rows(context, item):
             return False
         between += 1
     return False
@@ -61,7 +61,8 @@ def _classes(context: Context, node: ast.expr) -> set[object]:
     return {k.cls if isinstance(k, Inst) else None for k in options(context.kind(node))}
 
 
-def _keeps_rows(context: Context, node: ast.expr) -> bool:
+def keeps_rows(context: Context, node: ast.expr) -> bool:
+    """Whether what an item of a list gives is rows where it gets rows, as far as its words tell."""
     if context.analysis.is_link(context.kind(node)):
         return _classes(context, node) <= _KEEPING_ROWS
     return not isinstance(node, ast.Starred) and not _OF_OTHERS.search(ast.unparse(node))
@@ -81,4 +82,4 @@ def _sizes(context: Context, call: ast.Call) -> tuple[str, str] | None:
     return None if first is None or second is None else (ast.unparse(first), ast.unparse(second))
 
 
-__all__ = ["gets_rows"]
+__all__ = ["gets_rows", "keeps_rows"]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Class, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -63,8 +63,25 @@ def _registered(analysis: Analysis) -> dict[ClassInfo | None, set[str]]:
         for node in module.source.of(ast.With, ast.Call):
             outer = module.source.enclosing(node, ast.ClassDef)
             cls = analysis.classes.get(outer) if isinstance(outer, ast.ClassDef) else None
-            found.setdefault(cls, set()).update(_names(node))
+            own = isinstance(node, ast.Call) and _is_own_parameters(analysis, node)
+            found.setdefault(cls, set()).update(() if own else _names(node))
     return found
+
+
+def _is_own_parameters(analysis: Analysis, call: ast.Call) -> bool:
+    """Whether a call makes an object of the project's classes which have parameters of all its keywords' names.
+
+    ``Block(ch, activation=F.relu)`` hands on nothing that ``super().__init__`` of Chainer's would register.
+    """
+    classes = [k.info for k in options(analysis.kind(call.func)) if isinstance(k, Class)]
+    if not classes or len(classes) != len(options(analysis.kind(call.func))):
+        return False
+    makers = [cls.methods.get("__init__") for cls in classes]
+    return all(
+        maker is not None
+        and {k.arg for k in call.keywords} <= {a.arg for a in (*maker.node.args.args, *maker.node.args.kwonlyargs)}
+        for maker in makers
+    )
 
 
 def _names(node: ast.AST) -> Iterator[str]:

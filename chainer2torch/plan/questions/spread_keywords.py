@@ -14,6 +14,8 @@ from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 
+# arguments that may be an initializer of any kind: what they are is asked at run time
+_VALUES = frozenset({"initialW", "initial_bias", "initial_gamma", "initial_beta"})
 _Items = list[tuple[str, ast.expr]]
 
 
@@ -29,10 +31,60 @@ def _spread(context: Context, call: ast.Call) -> list[ast.keyword]:
     for keyword in call.keywords:
         items = _items(_dictionary(context, keyword.value)) if keyword.arg is None else None
         if items is None:
-            found.append(keyword)
+            found += _of_either(context, keyword) or [keyword]
         else:
             found += [ast.keyword(name, _value(context, keyword.value, name, value)) for name, value in items]
     return found
+
+
+def _of_either(context: Context, keyword: ast.keyword) -> list[ast.keyword]:
+    """The keywords of a dictionary that an ``if`` gives in one of two ways, with the same keys."""
+    name = keyword.value
+    either = context.ask(_in_branches, name) if keyword.arg is None and isinstance(name, ast.Name) else ()
+    if not either:
+        return []
+    first, second = (dict(items) for items in either)
+    found: list[ast.keyword] = []
+    for key, value in first.items():
+        other = second[key]
+        if isinstance(value, ast.Constant) and isinstance(other, ast.Constant) and value.value == other.value:
+            node: ast.expr = ast.copy_location(ast.Constant(value.value), name)
+            context.stand_for(node, value, ast.unparse(node))
+        elif isinstance(value, ast.Constant) or isinstance(other, ast.Constant) or key not in _VALUES:
+            return []
+        else:
+            node = ast.copy_location(ast.Subscript(name, ast.Constant(key), ast.Load()), name)
+            context.stand_for(node, node, ast.unparse(node))
+        found.append(ast.keyword(key, node))
+    return found
+
+
+def _in_branches(context: Context, name: ast.Name) -> tuple[_Items, ...]:
+    """The two dictionaries that the branches of one ``if`` give a variable, if nothing else changes it."""
+    function = context.source.enclosing(name, ast.FunctionDef)
+    if not isinstance(function, ast.FunctionDef) or any(
+        a.arg == name.id for a in ast.walk(function.args) if isinstance(a, ast.arg)
+    ):
+        return ()
+    inside = list(nodes_of(function))
+    others = [n for n in inside if isinstance(n, ast.Name) and n.id == name.id]
+    stored = [n for n in others if not isinstance(n.ctx, ast.Load)]
+    statements = [context.source.statement(n) for n in stored]
+    made = [s.value for s in statements if isinstance(s, ast.Assign) and len(s.targets) == 1]
+    choice = context.source.parents.get(statements[0]) if len(statements) == 2 else None
+    if (
+        len(made) != 2
+        or not isinstance(choice, ast.If)
+        or not (statements[0] in choice.body and statements[1] in choice.orelse)
+        or not all(_is_written(context.analysis, value) for value in made)
+        or any(isinstance(n, (ast.Global, ast.Nonlocal)) and name.id in n.names for n in inside)
+        or not all(_only_reads(context.source, n) for n in others if n not in stored)
+    ):
+        return ()
+    first, second = map(_items, made)
+    if first is None or second is None or {key for key, _ in first} != {key for key, _ in second}:
+        return ()
+    return first, second
 
 
 def _value(context: Context, held: ast.expr, name: str, value: ast.expr) -> ast.expr:
