@@ -10,8 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from chainer2torch.verify.models.entries import ModelEntry
-from chainer2torch.verify.models.model_cases import Setting, run
+from chainer2torch.verify.models.model_cases import run
 from chainer2torch.verify.models.models_report import ModelsReport
+from chainer2torch.verify.models.setting import Setting
 from chainer2torch.verify.models.trials import Left, Open, choose
 from chainer2torch.verify.results import VerifyReport
 

@@ -301,20 +301,22 @@ def _has_persistents(link):
     return any(getattr(child, "_persistent", ()) for _, child in link.namedlinks())
 
 
-def gradients(links):
-    """The parameters' gradients one by one, under the names of :func:`state`."""
+def gradients(links, most=0):
+    """The parameters' gradients one by one, under the names of :func:`state`; of large ones ``most`` values, where that
+    is given.
+    """
     for name, link in links.items():
         for path, param in link.namedparams():
             if param.data is not None and param.grad is not None:  # one without a shape refuses to tell
-                yield "pgrad/" + name + path, chainer_gpu.fetch(param.grad)
+                yield "pgrad/" + name + path, wire.sample(chainer_gpu.fetch(param.grad), most)
 
 
-def state(links):
-    """Parameters and persistent values after the run one by one, under the keys of ``save_npz``."""
+def state(links, most=0):
+    """Parameters and persistent values after the run one by one, under the keys of ``save_npz``; ``most`` as above."""
     for name, link in links.items():
         serializer = chainer.serializers.DictionarySerializer()
         serializer.save(link)
         for key, value in serializer.target.items():
             value = numpy.asarray(value)
             if value.dtype.kind in "biuf":
-                yield "state/" + name + "/" + key.lstrip("/"), numpy.array(value)
+                yield "state/" + name + "/" + key.lstrip("/"), numpy.array(wire.sample(value, most))
