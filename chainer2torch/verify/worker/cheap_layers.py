@@ -13,7 +13,7 @@ import numpy
 from chainer.utils import conv
 
 # Arrays of new parameters from this size on are zeros.
-_LARGE = 100000
+_LARGE = 4000
 # Multiplications of a convolution in a second, roughly.
 _SPEED = 1.5e10
 
