@@ -65,7 +65,7 @@ def work(job, folder):
     for case, record in job.get("known", ()):  # found by an earlier run
         _made(record, case, made, running)
     room = search_room.Shares(job.get("wall"))
-    with cheap_layers.cheap_weights(), cheap_layers.cheap_convolutions() as place.saved:
+    with cheap_layers.cheap_weights(cheap_layers.IN_A_SEARCH), cheap_layers.cheap_convolutions() as place.saved:
         for number, case in enumerate(job["cases"]):
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
