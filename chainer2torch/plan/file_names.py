@@ -160,8 +160,13 @@ class FileNames:
     @functools.cached_property
     def migrated(self) -> bool:
         """Whether an earlier run rewrote the models of the file: it imports the helpers, and no such run is to come."""
-        helpers = any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
-        return helpers and not self._models_are_left()
+        names = {a.name for a in self.source.of(ast.alias)}
+        helpers = any(name.rpartition(".")[2] == MODULE_NAME for name in names)
+        # one without need of helpers, whose markers are about a library on Chainer
+        tops = {name.partition(".")[0] for name in names}
+        tops |= {(s.module or "").partition(".")[0] for s in self.source.of(ast.ImportFrom)}
+        marked = "torch" in tops and "chainer" not in tops and _MARKER in self.source.text
+        return (helpers or marked) and not self._models_are_left()
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:
@@ -184,6 +189,7 @@ class FileNames:
                 and not self._through_variable(node)
                 and not self.skipped.node(node)
                 and not any(_MARKER in line for line in self.comments_above(node))
+                and not self._is_marked_where_called(node)
                 and row.name not in self._asked_once
             ):
                 return True
@@ -195,6 +201,18 @@ class FileNames:
         markers = (line for line in self.source.text.splitlines() if _MARKER in line)
         marked = (line.partition("): ")[2].partition(": ")[0] for line in markers)
         return frozenset(name for name in marked if name in self.rules.rows and self.rules.rows[name].state == "manual")
+
+    def _is_marked_where_called(self, node: ast.AST) -> bool:
+        """Whether a variable has the name of Chainer's, and the marker is where that is called."""
+        while isinstance(outer := self.source.parents.get(node), ast.Attribute):
+            node = outer
+        statement = self.source.parents.get(node)
+        targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is node else []
+        names = {target.id for target in (*targets, node) if isinstance(target, ast.Name)}
+        return any(
+            name.id in names and any(_MARKER in line for line in self.comments_above(name))
+            for name in self.source.of(ast.Name)
+        )
 
     def _through_variable(self, node: ast.expr) -> bool:
         """Whether a name of Chainer's is reached through a variable: the marker is where that got its value."""

@@ -80,3 +80,56 @@ def test_a_second_run_changes_nothing(name, style):
     first = migrate_source(HEAD + textwrap.dedent(PROGRAMS[name]).lstrip(), rules=RULES[style]).code
     assert "TODO" in first and "retain" not in first
     assert migrate_source(first, rules=RULES[style]).code == first
+
+
+_LEFT_BEHIND = """
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+model = L.Linear(3, 4)
+loss_function = F.mean_squared_error
+options = {}
+
+
+def decode(x):
+    return F.sigmoid(model(x))
+
+
+def validate(x_data):
+    return loss_function(chainer.Variable(x_data), decode(chainer.Variable(x_data)), **options)
+
+
+def train(x_data):
+    order = np.random.permutation(len(x_data))
+    for i in range(0, len(x_data), 10):
+        x_batch = x_data[order[i:i + 10]]
+        x = chainer.Variable(x_batch)
+        y = decode(x)
+        loss = loss_function(x, y, **options)
+"""
+_LIBRARY_ONLY = """
+import chainer
+from chainercv.links import Conv2DBNActiv
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.parts = chainer.ChainList(*[Conv2DBNActiv(3, 3) for _ in range(2)])
+
+    def forward(self, x):
+        for part in self.parts.children():
+            x = part(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize("source", [_LEFT_BEHIND, _LIBRARY_ONLY], ids=["a name that is called", "a library"])
+def test_what_is_left_with_a_marker_stays_as_it_is(source):
+    """Of a file with markers the rest is migrated: a second run knows less of it, and changes nothing."""
+    once = migrate_source(source, rules=RULES["native"]).code
+    assert "# TODO(chainer2torch" in once
+    assert migrate_source(once, rules=RULES["native"]).code == once

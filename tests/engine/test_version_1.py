@@ -613,6 +613,59 @@ def test_what_a_caller_gives_takes_the_mode_as_it_did(also: str) -> None:
     assert "call_as_version_1" not in code
 
 
+_NAMED_ELSEWHERE = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Told(chainer.Chain):
+    def __call__(self, x, test):
+        return x
+
+
+def block():
+    return chainer.Chain(c=L.Linear(3, 4), n=L.BatchNormalization(4))
+
+
+def call(c, x):
+    return F.relu(c.n(c.c(x), test=True))
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        layers = {}
+        layers['c'] = L.Linear(3, 4)
+        layers['n'] = L.BatchNormalization(4)
+        super(Net, self).__init__(**layers)
+
+    def __call__(self, x, test=False):
+        return self.n(self.c(x), test=test)
+"""
+
+
+def test_a_layer_that_has_its_name_elsewhere_takes_the_mode() -> None:
+    """The names of layers tell what ``c.n`` may be, also beside a model of the project that takes ``test`` itself."""
+    code = migrate_source(_NAMED_ELSEWHERE).code
+    assert "compat.call_as_version_1(c.n, c.c(x), test=True)" in code, code
+    assert "compat.call_as_version_1(self.n, self.c(x), test=test)" in code, code
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    exec(code, namespace)
+    x = torch.randn(5, 3)
+    for net, run in ((namespace["Net"](), None), (namespace["block"](), namespace["call"])):
+        before = net.n.running_mean.clone()
+        if run is None:
+            net(x, test=True)
+            assert torch.equal(net.n.running_mean, before)
+            net(x)
+            assert not torch.equal(net.n.running_mean, before)
+        else:
+            run(net, x)
+            assert torch.equal(net.n.running_mean, before)
+
+
 def test_a_list_that_is_called_forward() -> None:
     """Networks of the time keep their layers' names in `self.forward`; it must not hide the method."""
     code = migrate_source(

@@ -11,7 +11,7 @@ from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outco
 from chainer2torch.verify.models import batches
 from chainer2torch.verify.models.batches import run_batches
 from chainer2torch.verify.models.entries import ModelEntry
-from chainer2torch.verify.models.model_cases import Setting
+from chainer2torch.verify.models.setting import Setting
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.trials import Left
 from chainer2torch.verify.results import VerifyReport

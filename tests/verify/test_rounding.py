@@ -250,22 +250,27 @@ def test_an_exception_is_no_difference_of_meaning():
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "status"),
+    ("name", "value", "change", "status"),
     [
-        ("step/2/out", {"not_reached": True}, UNVERIFIED),  # training amplifies what may be rounding
-        ("out", {"not_reached": True}, FAILED),
-        ("out", {"is_undecided": True}, UNVERIFIED),
-        ("step/2/out", {}, FAILED),
+        ("step/2/out", 3, {"not_reached": True}, UNVERIFIED),  # training amplifies what may be rounding
+        ("out", 3, {"not_reached": True}, FAILED),
+        ("out", 3, {"is_undecided": True}, UNVERIFIED),
+        ("step/2/out", 3, {}, FAILED),
+        ("pgrad/model/conv/W", 1.1, {"not_reached": True}, UNVERIFIED),  # a unit may have switched
+        ("grad/x/0", 1.1, {"not_reached": True}, UNVERIFIED),
+        ("pgrad/model/conv/W", 3, {"not_reached": True}, FAILED),
+        ("pgrad/model/conv/W", 1.1, {}, FAILED),
+        ("state/model/bn/avg_mean", 1.1, {"not_reached": True}, FAILED),  # these are of the forward pass
     ],
 )
-def test_what_float64_could_not_say_in_time(name, change, status):
+def test_what_float64_could_not_say_in_time(name, value, change, status):
     single, double = (
         Outcome(Pair(f"m-train@{dtype}", "net:A", dtype, "", "", dtype=dtype)) for dtype in ("float32", "float64")
     )
     single.status, single.differing, single.failures = FAILED, {name: "differs"}, 1
     double.status = UNVERIFIED
-    for key, value in change.items():
-        setattr(double, key, value)
-    sides = ({name: np.float32([1, 2])}, {name: np.float32([3, 2])})
+    for key, given in change.items():
+        setattr(double, key, given)
+    sides = ({name: np.float32([1, 2])}, {name: np.float32([value, 2])})
     rounding.explain([single, double], lambda _: sides[0], lambda _: sides[1])
     assert single.status == status

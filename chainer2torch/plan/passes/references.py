@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.host_arrays import as_tensor
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.parts.put_into_chainer import put_there
 from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 from chainer2torch.plan.questions.flatten import flattened_axes
 from chainer2torch.plan.residue import imported_by_call
@@ -91,7 +92,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
     elif isinstance(parent, ast.Call) and node in parent.args and is_name_of_chainer(context, parent):
         pass  # `hasattr(F, 'average')` is True
     elif row is None:
-        _without_row(context, decisions, node, name)
+        if not put_there(context, decisions, node, name):
+            _without_row(context, decisions, node, name)
     elif (
         row.state == "review"
         and isinstance(parent, ast.Call)

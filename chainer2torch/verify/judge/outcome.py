@@ -75,7 +75,7 @@ class Outcome:
     float32_only: bool = False
     # Whether it was not verified because the original itself raises, as some do in one of the two modes.
     original_raises: bool = False
-    # Whether it was not verified because time was up, or the worker had ended.
+    # Whether it was not verified because time was up, the worker had ended, or memory was not enough.
     not_reached: bool = False
     # Whether it differs, and there was no time to ask whether Chainer repeats it.
     is_undecided: bool = False

@@ -10,8 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from chainer2torch.verify.models.entries import ModelEntry
-from chainer2torch.verify.models.model_cases import Setting, run
+from chainer2torch.verify.models.model_cases import run
 from chainer2torch.verify.models.models_report import ModelsReport
+from chainer2torch.verify.models.setting import Setting
 from chainer2torch.verify.models.trials import Left, Open, choose
 from chainer2torch.verify.results import VerifyReport
 
@@ -24,6 +25,7 @@ _SLOW, _LARGE = 0.15, 2_000_000  # seconds of a forward pass, values of paramete
 _LATE = "not reached: its time was up before it was compared (--budget)"
 _LONG = "not reached: to compare it takes longer than what was left of the time (--budget)"
 _WORKERS = 2
+_CROWDED = 1.4  # of the load that our own workers make
 
 
 @dataclasses.dataclass
@@ -124,6 +126,8 @@ def run_batches(
     try:
         while waiting or running:
             while waiting and len(running) < pool._max_workers and not setting.is_over():
+                if waiting[0].is_last and running and _is_crowded():
+                    break
                 batch = waiting.pop(0)
                 share = pool._max_workers * len(batch) / (len(batch) + sum(map(len, waiting)))
                 running[pool.submit(_run, batch, setting, share, add)] = batch
@@ -152,6 +156,14 @@ def run_batches(
         targets = [target for target in batch.targets() if target not in known]
         reasons = [Left(target, f"not reached: {why}") for target in dict.fromkeys(targets)]
         report.add_left(batch.so_far or reasons)
+
+
+def _is_crowded() -> bool:
+    """Whether others use the processors, too: then slow models come one by one, so that some are done in time."""
+    try:
+        return os.getloadavg()[0] > _CROWDED * (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # another system
+        return False
 
 
 def _once_more(batch: Batch, left: Sequence[Left]) -> Batch:

@@ -15,6 +15,7 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, Ref, options as kinds_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.verify.models import compared
 from chainer2torch.verify.models.fitting import fitting
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
@@ -58,6 +59,7 @@ class Hints:
             init = owner.methods.get("__init__")
             if init is not None:
                 names += [name for name, _ in parameters(init, every=True) if name not in names]
+                names += [name for name in compared.read_by_name(init.node) if name not in names]
                 if init.node.args.kwarg is None:
                     break
         by_keyword = self._reader.by_keyword(cls)
@@ -73,8 +75,10 @@ class Hints:
             found = [recipe[name] for recipe in recipes if name in recipe]
             found += [str(size)] if size is not None else []
             found += self._settings.get(name, [])
-            found += [text for owner in owners for text in _compared_with(owner.node, name)]
-            found += [text for owner in owners for text in _compared_with(owner.module.source.tree, name)]
+            scopes = [owner.node for owner in owners] + [owner.module.source.tree for owner in owners]
+            found += [text for scope in scopes for text in compared.with_constants(scope, name)]
+            if not found:
+                found += [text for scope in scopes for text in compared.with_texts(scope, name)]
             if not found and (number := _called_with(self._init(cls), name)) is not None:
                 found += self._classes_of(cls, number)
             found += [text for c in fit.get(name, ()) if (text := self._made(c, None, 1))]
@@ -129,6 +133,8 @@ class Hints:
         if any(isinstance(arg, ast.Starred) for arg in call.args):
             return {}
         names = of_constructor(self._analysis, cls)
+        init = self._init(cls)
+        names += compared.read_by_name(init.node) if init is not None else []
         given = dict(zip(names, call.args, strict=False))
         given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in names})
         found = {}
@@ -312,30 +318,6 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         yield from _in_order(child)
     yield node
-
-
-def _compared_with(scope: ast.AST, name: str) -> list[str]:
-    """The constants that a class, or its module, compares a parameter with (``if n_layers == 50``) or looks it up
-    among.
-    """
-
-    def is_it(node: ast.expr) -> bool:
-        return (isinstance(node, ast.Name) and node.id == name) or (
-            isinstance(node, ast.Attribute) and node.attr == name
-        )
-
-    found: list[str] = []
-    for node in ast.walk(scope):
-        others: list[ast.expr] = []
-        if isinstance(node, ast.Compare) and is_it(node.left):
-            for other in node.comparators:
-                others += other.elts if isinstance(other, (ast.List, ast.Tuple, ast.Set)) else [other]
-        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict) and is_it(node.slice):
-            others += [key for key in node.value.keys if key is not None]
-        found += [
-            repr(o.value) for o in others if isinstance(o, ast.Constant) and isinstance(o.value, (int, float, str))
-        ]
-    return list(dict.fromkeys(found))
 
 
 def _called_with(init: FuncInfo | None, name: str) -> int | None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shutil
 import tempfile
-import threading
-import time
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,73 +17,18 @@ from chainer2torch.verify import worker_process
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.pairs import case_of
-from chainer2torch.verify.kept import Kept
-from chainer2torch.verify.models import kept_cases, own_rounding
+from chainer2torch.verify.models import both_sides, kept_cases, own_rounding
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_names
 from chainer2torch.verify.models.aligned_layers import DIFFER, back_by_themselves, by_themselves
 from chainer2torch.verify.models.model_verdict import outcome_of
-from chainer2torch.verify.models.ports import Ports
+from chainer2torch.verify.models.setting import LARGE, SLOW, SMALL, Setting
 from chainer2torch.verify.models.trials import place_of
 from chainer2torch.verify.results import VerifyReport
 from chainer2torch.verify.rules.given import GivenError
-from chainer2torch.verify.warm_workers import WarmWorkers
 from chainer2torch.verify.worker import wire
 
 # Small enough that a few steps do not leave the range where both frameworks round alike.
 _RATE = 0.01
-# Values of all parameters together.
-_LARGE = 4_000_000
-_SLOW, _VERY_SLOW = 0.15, 1.0  # seconds of a forward pass
-# Up to so many, a model is made several times on both sides, to compare what it starts with.
-_SMALL = 500_000
-
-
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """Where and how models are run; see ``verify_models``. ``end`` is when the whole run ends, of the monotonic clock;
-    ``stop`` ends it earlier.
-    """
-
-    src: Path
-    out: Path
-    steps: int = 3
-    seed: int = 0
-    chainer_python: str | None = None
-    torch_python: str | None = None
-    device: str = "cpu"
-    timeout: float = 600
-    end: float = float("inf")
-    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    map_file: Path | None = None
-    ports: Ports | None = None
-    warm: WarmWorkers | None = None
-    kept: Kept | None = None
-
-    def port_of(self, entry: ModelEntry) -> str:
-        """The target of a model's counterpart."""
-        return entry.port or (self.ports.target(entry.target) if self.ports else entry.target)
-
-    def steps_of(self, entry: ModelEntry) -> int:
-        """How many steps a model makes: within a budget a large one makes one, which shows what an update does, and one
-        that takes very long none: its gradients are compared.
-        """
-        if self.end == float("inf"):
-            return self.steps
-        return 0 if entry.seconds > _VERY_SLOW else min(self.steps, 1) if entry.size > _SMALL else self.steps
-
-    def missing_steps(self, entry: ModelEntry) -> list[str]:
-        """What the report says of a model that makes no step."""
-        if self.steps and not self.steps_of(entry):
-            return ["a forward pass takes long: no step of gradient descent was compared within the time (--budget)"]
-        return []
-
-    def left(self) -> float:
-        """Seconds that a worker may take now."""
-        return max(0.0, min(self.timeout, self.end - time.monotonic()))
-
-    def is_over(self) -> bool:
-        """Whether nothing new is begun."""
-        return self.stop.is_set() or self.left() <= 0
 
 
 def run(entries: Sequence[ModelEntry], setting: Setting) -> VerifyReport:
@@ -94,19 +36,9 @@ def run(entries: Sequence[ModelEntry], setting: Setting) -> VerifyReport:
     float64 pass, which would only decide what a difference is, and within a budget no slow one.
     """
     is_short = setting.end != float("inf")
-    large = [entry for entry in entries if entry.size > _LARGE or is_short and entry.seconds > _SLOW]
+    large = [entry for entry in entries if entry.size > LARGE or is_short and entry.seconds > SLOW]
     report = _run_apart([entry for entry in entries if entry not in large], setting)
-    _add(report, _run_apart(large, setting, ("float32",)))
-    different = {o.pair.row for o in report.outcomes if o.status == FAILED and not o.raised}
-    again = [entry for entry in large if entry.target in different]
-    if again and not setting.is_over():
-        report.outcomes = [o for o in report.outcomes if o.pair.row not in {entry.target for entry in again}]
-        _add(report, _run_apart(again, setting))
-    elif again:
-        for outcome in report.outcomes:
-            if outcome.status == FAILED and outcome.pair.row in {entry.target for entry in again}:
-                outcome.status = UNVERIFIED
-                outcome.reasons.insert(0, "its time was up before float64 could say whether this is rounding")
+    _add(report, _run_apart(large, setting, where_it_differs=True))
     return report
 
 
@@ -126,17 +58,16 @@ def _add(report: VerifyReport, part: VerifyReport) -> None:
     report.versions.update(part.versions)
 
 
-def _run_apart(
-    entries: Sequence[ModelEntry], setting: Setting, dtypes: Sequence[str] = ("float32", "float64")
-) -> VerifyReport:
+def _run_apart(entries: Sequence[ModelEntry], setting: Setting, where_it_differs: bool = False) -> VerifyReport:
     root = Path(tempfile.mkdtemp(prefix="chainer2torch-"))
     try:
-        return _run(entries, setting, root, dtypes)
+        return _run(entries, setting, root, where_it_differs)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Sequence[str]) -> VerifyReport:
+def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, where_it_differs: bool) -> VerifyReport:
+    """The outcomes of some models; ``where_it_differs``: in float64 only those cases that differ in float32."""
     src, out, device = setting.src, setting.out, setting.device
     names = read_names(src, setting.map_file)
     pairs = [
@@ -154,12 +85,12 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             # A layer that only stands for one of Chainer's (``L.Linear``) starts as PyTorch's does.
             initial=dtype == "float32"
             and mode == entry.modes[0]
-            and entry.size <= _SMALL
+            and entry.size <= SMALL
             and not re.search(r"\bL\.", entry.arguments()),
         )
         for key, entry in zip(_keys(entries), entries, strict=True)
         for mode in entry.modes
-        for dtype in dtypes
+        for dtype in ("float32", "float64")
     ]
     if not pairs:
         return VerifyReport([], [], {}, device)
@@ -170,6 +101,8 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
             dict(
                 case_of(pair, inputs),
                 steps=setting.steps_of(by_target[pair.row]),
+                most=setting.most_of(by_target[pair.row]),
+                grad=setting.is_differentiated(by_target[pair.row], pair.mode),
                 rate=_RATE,
                 source=pair.chainer,
                 is_first_version=by_target[pair.row].is_first_version,
@@ -184,49 +117,37 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
         folder.mkdir()
         np.savez(str(folder / "inputs.npz"), **wire.escape(inputs))
     job = {"kind": "models", "device": device, "seed": setting.seed}
-    left = kept_cases.run(
-        setting.kept,
-        folders["chainer"],
-        {**job, "cases": cases, "tree": str(src)},
-        inputs,
-        python=setting.chainer_python,
-        timeout=setting.left(),
-        stop=setting.stop,
-        warm=setting.warm,
-    )
     own = {
         pair.id: {key: value for key, value in {**names, **names.get(pair.row, {})}.items() if isinstance(value, str)}
         for pair in pairs
     }
-    texts = {pair.id: pair.torch for pair in pairs}
-    rows = {pair.id: pair.row for pair in pairs}
-    ready = [
-        dict(
-            case,
-            source=texts[case["id"]],
-            weights=record["weights"],
-            held=record.get("held", {}),
-            differentiated=record.get("differentiated", []),
-            steps=record.get("steps", case["steps"]),
-            promoted=record.get("promoted", False),
-            names=own[case["id"]],
-            called=[call["path"] for call in record["calls"]],
-            **place_of(out, setting.port_of(by_target[rows[case["id"]]])),
-        )
-        for case in cases
-        if (record := left.records.get(case["id"], {})).get("status") == "ok"
-    ]
-    right = worker_process.run_cases(
-        worker_process.TORCH_WORKER,
-        folders["torch"],
-        {**job, "cases": ready, "tree": str(out), "reference": str(folders["chainer"])},
-        python=setting.torch_python,
-        timeout=setting.left(),
-        stop=setting.stop,
-        warm=setting.warm,
-    )
+    ports = {
+        pair.id: {
+            "source": pair.torch,
+            "names": own[pair.id],
+            **place_of(out, setting.port_of(by_target[pair.row])),
+        }
+        for pair in pairs
+    }
     sets_first_values = _sets_first_values(out)
-    outcomes = [outcome_of(pair, left, right, device, sets_first_values) for pair in pairs]
+
+    def both(some: Sequence[Pair]) -> tuple[list[Outcome], both_sides.Sides]:
+        ids = {pair.id for pair in some}
+        sides = both_sides.both([case for case in cases if case["id"] in ids], inputs, ports, job, folders, setting)
+        return [outcome_of(pair, sides.left, sides.right, device, sets_first_values) for pair in some], sides
+
+    outcomes, sides = both([pair for pair in pairs if pair.dtype == "float32" or not where_it_differs])
+    different = {o.pair.id for o in outcomes if where_it_differs and o.status == FAILED and not o.raised}
+    doubles = [pair for pair in pairs if pair.id.replace("@float64", "@float32") in different - {pair.id}]
+    if doubles and setting.is_over():
+        for outcome in outcomes:
+            if outcome.pair.id in different:
+                outcome.status = UNVERIFIED
+                outcome.reasons.insert(0, "its time was up before float64 could say whether this is rounding")
+    elif doubles:
+        more, others = both(doubles)
+        outcomes, sides = [*outcomes, *more], sides.joined(others)
+    left, right, ready = sides.left, sides.right, sides.ready
 
     def again(ids: Sequence[str]) -> dict[str, Mapping[str, np.ndarray]]:
         return _nudged([case for case in cases if case["id"] in ids], {**job, "tree": str(src)}, root, setting)
@@ -255,7 +176,7 @@ def _run(entries: Sequence[ModelEntry], setting: Setting, root: Path, dtypes: Se
     }
     for outcome in outcomes:
         outcome.notes += [given[outcome.pair.row]] if outcome.pair.row in given else []
-        outcome.notes += setting.missing_steps(by_target[outcome.pair.row])
+        outcome.notes += setting.limits(by_target[outcome.pair.row])
         outcome.notes += setting.ports.note(outcome.pair.row) if setting.ports else []
     # An original that ends its worker, once that runs, has refused what was inferred.
     refused = left.problem if given and left.versions else None

@@ -80,9 +80,11 @@ def _compared(
     if y is None:  # the original itself does not run: nothing to compare with
         outcome.float32_only = pair.dtype == "float64"
         outcome.original_raises = x["type"] not in ("ImportError", "ModuleNotFoundError", "NotRun", "MemoryError")
+        outcome.not_reached = x["type"] in _OF_THE_MACHINE
         outcome.leave(f"Chainer: {x['type']} in {x['phase']}: {' '.join(x['message'].split())}")
         return outcome
     if y.get("type") in _OF_THE_MACHINE:  # it says nothing of the model
+        outcome.not_reached = True
         outcome.leave(f"PyTorch: {y['type']}: {' '.join(y['message'].split())}")
         return outcome
     a, b = left.arrays(pair.id), right.arrays(pair.id)

@@ -213,7 +213,7 @@ def _taken(
         before=record.get("before", ""),
         called=record.get("called", ""),
         port_called=record.get("called", ""),
-        started=hints["started"] if hints else (),
+        started=[*(hints["started"] if hints else ()), *record.get("started", ())],
         is_first_version=is_old,
         size=size,
         seconds=seconds,

@@ -10,7 +10,7 @@ from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.kept import kept
 from chainer2torch.verify.models.batches import batches, run_batches
 from chainer2torch.verify.models.entries import ModelEntry, ModelsError, file_of, read_classes, read_entries, read_names
-from chainer2torch.verify.models.model_cases import Setting
+from chainer2torch.verify.models.setting import Setting
 from chainer2torch.verify.models.models_report import ModelsReport
 from chainer2torch.verify.models.ports import Ports
 from chainer2torch.verify.models.preloaded import slow_imports

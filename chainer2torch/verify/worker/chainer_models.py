@@ -94,6 +94,7 @@ class _Drawn(object):
     def forget(self):
         """The next case draws its own."""
         self._key = self._weights = None
+        self._saved = {}
 
     def of(self, case):
         """The weights of a case, if the last one was of the same model; else None."""
@@ -101,7 +102,15 @@ class _Drawn(object):
 
     def keep(self, case, weights):
         """Those of a case."""
-        self._key, self._weights = self._key_of(case), weights
+        self._key, self._weights, self._saved = self._key_of(case), weights, {}
+
+    def saved(self, case):
+        """The files of a large model's weights, if they were written for another of its modes."""
+        return self._saved.get(case["dtype"]) if case["most"] and self.of(case) is not None else None
+
+    def keep_saved(self, case, files):
+        """Where they lie."""
+        self._saved[case["dtype"]] = files
 
     def _key_of(self, case):
         return case["source"], case["module"], case["root"], str(case["is_first_version"])
@@ -117,7 +126,8 @@ def _drawn_weights(case, inputs, drawn):
             namespace = chainer_snippets.execute(case)
         _widen(namespace, case["dtype"])
         try:
-            prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
+            with cheap_layers.cheap_convolutions():
+                prepared = chainer_snippets.draw_weights(case, inputs, spread=True, namespace=namespace)
         except Exception as error:
             error.phase = "first forward"
             raise
@@ -150,13 +160,16 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
             chainer_snippets.set_weights(links, prepared)
             del prepared
             chainer_held.draw(links["model"], case["dtype"])
-            weights = chainer_snippets.save_weights(case, links, folder)
+            weights = drawn.saved(case) or chainer_snippets.save_weights(case, links, folder)
+            drawn.keep_saved(case, weights)
             held = chainer_held.save(case, links["model"], folder)
             chainer_gpu.send_links(links.values(), case["device"])
             phase = "run"
             lockstep.seed_again(noise, case["seed"])
             with calls.of(links["model"], case.get("retain_grad", False)):
                 record, outputs, _ = chainer_snippets.run(case, inputs, namespace)
+            if not case["grad"]:
+                links["model"].cleargrads()  # what a parameter begins with is NaN
             arrays.update(outputs)
             arrays.update(calls.gradients())
             record["weights"] = weights
@@ -167,8 +180,8 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
             for _, outputs in calls.seen:
                 arrays.update(outputs)
             calls.seen = []
-            arrays.update(chainer_snippets.gradients(links))
-            arrays.update(chainer_snippets.state(links))
+            arrays.update(chainer_snippets.gradients(links, case["most"]))
+            arrays.update(chainer_snippets.state(links, case["most"]))
             phase = "step"
             record["steps"] = 0
             try:
@@ -180,7 +193,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
                     record["steps"] + 1, type(error).__name__, " ".join(str(error).split())[:200]
                 )
             else:
-                arrays.update(_end_of_steps(record["steps"], links["model"]))
+                arrays.update(_end_of_steps(record["steps"], links["model"], case["most"]))
             try:
                 if any(first_version.FIRST_VALUES in vars(link) for _, link in links["model"].namedlinks()):
                     raise ValueError("Chainer 7 has no wscale and no bias= of version 1")
@@ -231,9 +244,9 @@ def _steps(case, inputs, namespace, model):
         yield step, [("step/{}/{}".format(step, key), value) for key, value in arrays.items() if key.startswith("out")]
 
 
-def _end_of_steps(steps, model):
+def _end_of_steps(steps, model, most):
     if steps:
-        for key, value in chainer_snippets.state({"model": model}):
+        for key, value in chainer_snippets.state({"model": model}, most):
             yield "step/end/" + key, value
 
 

@@ -22,6 +22,7 @@ from . import (
     search_areas,
     search_arrays,
     search_conditions,
+    search_globals,
     search_methods,
     search_parts,
     search_room,
@@ -73,6 +74,8 @@ class Search(object):
         self.lacking = 0
         self.positional, self.optional = [], set()
         self.takes_any = self.takes_arrays = False
+        self.supplied = collections.OrderedDict()  # names of modules that the class needs; see search_globals
+        self.before = []  # what they were
         self.spare, self.any_number = {}, []  # inputs that are None by default; methods that take any number
         self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
@@ -126,16 +129,22 @@ class Search(object):
         return getattr(module, self.target.partition(":")[2])
 
     def _record(self, found):
+        return dict(
+            self._about(found),
+            status="ok",
+            inputs={"x{}".format(i): spec for i, spec in enumerate(found.inputs.values())},
+            tried=self.tried,
+            size=self.size,
+            seconds=self.lasted,
+        )
+
+    def _about(self, attempt):
         return {
-            "status": "ok",
-            "arguments": self._arguments(found),
-            "method": found.method,
-            "before": found.before,
-            "called": model_text.call_of(found.method, list(found.inputs)),
-            "inputs": {"x{}".format(i): spec for i, spec in enumerate(found.inputs.values())},
-            "tried": self.tried,
-            "size": self.size,
-            "seconds": self.lasted,
+            "arguments": self._arguments(attempt),
+            "method": attempt.method,
+            "before": attempt.before,
+            "started": search_globals.started(attempt.arguments),
+            "called": model_text.call_of(attempt.method, list(attempt.inputs)),
         }
 
     # -- what is tried -----------------------------------------------------------------------------------------------
@@ -173,6 +182,8 @@ class Search(object):
 
     def values(self, name):
         """What an argument may be, with the models of the project for one of a model's name."""
+        if "@" in name:
+            return self.hints["values"][name]
         plain = name.lower().replace("_", "")
         fit = [self.made[cls] for cls in self.hints.get("fitting", {}).get(name, ()) if cls in self.made]
         links = [text for cls, text in self.made.items() if plain in cls.lower() or cls.lower() in plain]
@@ -200,10 +211,9 @@ class Search(object):
             for attempt in some:
                 if self._over(end) and ranked:
                     break
-                if attempt.arguments in unbuilt:  # whatever its inputs are
+                if self._ready(attempt).arguments in unbuilt:  # whatever its inputs are
                     continue
-                attempt = self._as_arrays(attempt)
-                tried = self._evaluate(attempt)
+                attempt, tried = self._evaluate_ready(attempt)
                 if tried is True and (self.size <= _LARGE or heavy):
                     return attempt
                 if tried is True:  # a smaller one shows as much, and is compared in time
@@ -230,8 +240,7 @@ class Search(object):
                 if not is_repair and self.tried - begun > _TURN and ranked:
                     ranked.append(parent._replace(number=self.tried, rounds=parent.rounds + 1))
                     break
-                other = self._as_arrays(other)
-                tried = self._evaluate(other, parent if is_repair else None)
+                other, tried = self._evaluate_ready(other, parent if is_repair else None)
                 if tried is True:
                     return other
                 if tried:
@@ -247,14 +256,27 @@ class Search(object):
                         break
         return None
 
-    def _as_arrays(self, attempt):
+    def _evaluate_ready(self, attempt, repaired=None):
+        """An attempt with what all attempts need, and what became of it."""
+        while True:
+            attempt = self._ready(attempt)
+            tried = self._evaluate(attempt, repaired)
+            if not tried or tried is True:
+                return attempt, tried
+            if not self.takes_arrays and search_arrays.are_wanted(tried.error):
+                self.takes_arrays = True
+            elif not search_globals.supply(self, tried.error):
+                return attempt, tried
+
+    def _ready(self, attempt):
+        attempt = attempt._replace(arguments=search_globals.with_supplied(self, attempt.arguments))
         return attempt._replace(inputs=search_arrays.all_plain(attempt.inputs)) if self.takes_arrays else attempt
 
     def _all_as_arrays(self, ranked):
         """What comes farther with arrays than with Variables takes arrays: what was tried is tried with them."""
         self.takes_arrays = True
         for old in list(ranked):
-            attempt = self._as_arrays(old.attempt)
+            attempt = self._ready(old.attempt)
             tried = self._evaluate(attempt)
             if tried is True:
                 return attempt
@@ -291,7 +313,8 @@ class Search(object):
         search_room.collect()
         if error is None:
             return True
-        self.lacking += isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
+        is_lacking = isinstance(error, (ImportError, missing.NotRun, NothingToCompare)) or _NO_GPU in str(error)
+        self.lacking += is_lacking and getattr(error, "lacking", None) is None
         words = repr(error)
         news = repaired.score[2] if repaired is not None and repaired.score[:2] == score else 0
         score += (news + 1 if repaired is not None and words not in self.errors else news,)
@@ -352,27 +375,30 @@ class Search(object):
             if name in self.positional and name not in self.optional or name.isdigit()
             else "{}={}".format(name, value)
             for name, value in attempt.arguments.items()
+            if "@" not in name
         )
 
-    def text(self, arguments, method, names, before, called=""):
-        """The text that makes a model and calls it."""
-        started = self.hints.get("started", ())
-        return model_text.text(self.target, arguments, method, names, called=called, before=before, started=started)
+    def text_of(self, record):
+        """The text that makes a model and calls it, of what was found."""
+        names, started = list(record["inputs"]), list(self.hints.get("started", ())) + record["started"]
+        about = record["arguments"], record["method"], names
+        return model_text.text(self.target, *about, called=record["called"], before=record["before"], started=started)
 
     def _text(self, attempt):
-        return "{}({}){} of {}{}".format(
+        values = [text.partition(": ")[2] for text in search_globals.started(attempt.arguments)]
+        return "{}({}){} of {}{}{}".format(
             self.target.partition(":")[2],
             self._arguments(attempt),
             "." + attempt.method if attempt.method else "",
             ", ".join(attempt_values.shown(spec) for spec in attempt.inputs.values()) or "nothing",
             " after " + attempt.before.lstrip("@") if attempt.before else "",
+            " with " + ", ".join(values) if values else "",
         )
 
     def _attempt(self, attempt):
         """Phase and error of an attempt (None: it runs), and how far it came."""
         names = ["x{}".format(i) for i in range(len(attempt.inputs))]
-        called = model_text.call_of(attempt.method, list(attempt.inputs))
-        source = self.text(self._arguments(attempt), attempt.method, names, attempt.before, called)
+        source = self.text_of(dict(self._about(attempt), inputs=names))
         reach = search_room.Reach(self.tree)
         phase, began, started = "build", time.process_time(), self.place.clock()
         # What is wrong can take long, too: half of what is left stays for what comes after it.
@@ -398,6 +424,7 @@ class Search(object):
         except (Exception, SystemExit) as error:
             lines, applied = reach.score()
             error.asked = search_conditions.read(error, self.tree)
+            error.lacking = search_globals.lacking(error, self.tree)
             error.__traceback__ = None  # its frames hold the model
             return phase, error, (lines + isinstance(error, NothingToCompare), applied)
 

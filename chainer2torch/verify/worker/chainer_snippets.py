@@ -15,6 +15,9 @@ import numpy
 
 from . import batch_order, chainer_gpu, chainer_legacy, missing, wire
 
+# Values of an array that are drawn, of one that has more: a prime, which no axis is a multiple of.
+_MANY = 1000003
+
 
 def work(job, folder):
     """Runs every case of the job; a case that fails is a result like any other."""
@@ -250,7 +253,11 @@ def draw_weights(case, inputs, spread=False, namespace=None):
             rng = numpy.random.RandomState(wire.seed_of(name + path))
             fan_in = param.size // max(1, len(param.data)) if spread and param.ndim > 1 else 1
             bound = min(0.8, 2 / fan_in**0.5)
-            weights[name + path] = rng.uniform(-bound, bound, param.shape).astype(param.dtype)
+            if spread and param.size > _MANY:  # the same values again and again, in no row at the same places
+                few = rng.uniform(-bound, bound, _MANY).astype(param.dtype)
+                weights[name + path] = numpy.resize(few, param.shape)
+            else:
+                weights[name + path] = rng.uniform(-bound, bound, param.shape).astype(param.dtype)
             if spread and path.rsplit("/", 1)[-1] in ("b", "beta") and param.size > 1:
                 weights[name + path].flat[0] = -2
                 weights[name + path].flat[-1] = 2
@@ -301,20 +308,22 @@ def _has_persistents(link):
     return any(getattr(child, "_persistent", ()) for _, child in link.namedlinks())
 
 
-def gradients(links):
-    """The parameters' gradients one by one, under the names of :func:`state`."""
+def gradients(links, most=0):
+    """The parameters' gradients one by one, under the names of :func:`state`; of large ones ``most`` values, where that
+    is given.
+    """
     for name, link in links.items():
         for path, param in link.namedparams():
             if param.data is not None and param.grad is not None:  # one without a shape refuses to tell
-                yield "pgrad/" + name + path, chainer_gpu.fetch(param.grad)
+                yield "pgrad/" + name + path, wire.sample(chainer_gpu.fetch(param.grad), most)
 
 
-def state(links):
-    """Parameters and persistent values after the run one by one, under the keys of ``save_npz``."""
+def state(links, most=0):
+    """Parameters and persistent values after the run one by one, under the keys of ``save_npz``; ``most`` as above."""
     for name, link in links.items():
         serializer = chainer.serializers.DictionarySerializer()
         serializer.save(link)
         for key, value in serializer.target.items():
             value = numpy.asarray(value)
             if value.dtype.kind in "biuf":
-                yield "state/" + name + "/" + key.lstrip("/"), numpy.array(value)
+                yield "state/" + name + "/" + key.lstrip("/"), numpy.array(wire.sample(value, most))

@@ -23,10 +23,12 @@ from . import (
     chainer_snippets,
     first_version,
     host_cupy,
+    missing,
     model_text,
     roots,
     search_areas,
     search_arrays,
+    search_globals,
     search_room,
     wire,
 )
@@ -63,7 +65,7 @@ def work(job, folder):
     for case, record in job.get("known", ()):  # found by an earlier run
         _made(record, case, made, running)
     room = search_room.Shares(job.get("wall"))
-    with cheap_layers.cheap_weights(), cheap_layers.cheap_convolutions() as place.saved:
+    with cheap_layers.cheap_weights(cheap_layers.IN_A_SEARCH), cheap_layers.cheap_convolutions() as place.saved:
         for number, case in enumerate(job["cases"]):
             results.begin(case["id"])
             old.is_meant = case["is_first_version"]
@@ -90,10 +92,10 @@ def work(job, folder):
                 found = search.run()
                 found["in_haste"] = found["status"] != "ok" and time.time() > search.wall
                 if found["status"] == "ok":
-                    names = list(found["inputs"])
-                    source = search.text(found["arguments"], found["method"], names, found["before"], found["called"])
+                    source = search.text_of(found)
                     found["inputs"] = _as_vectors(source, found["inputs"], place)
                     found["inputs"] = _lighter(source, found["inputs"], search.lasted, place)
+                search_globals.take_back(search)
             if found["status"] == "ok":
                 outputs += [spec for spec in chainer_inside.specs([search.result]) if spec not in outputs]
             record = record if found["tried"] == 0 and record.get("tried") else found
@@ -247,7 +249,7 @@ def _made(record, case, made, running):
         attempt = case["attempts"][record["attempt"]] if "attempt" in record else None
         arguments = attempt["arguments"] if attempt else record["arguments"]
         method, before = ("", "") if attempt else (record["method"], record.get("before", ""))
-        started = case["hints"].get("started", ()) if case["hints"] else ()
+        started = list(case["hints"].get("started", ()) if case["hints"] else ()) + record.get("started", [])
         source = model_text.text(
             case["target"],
             arguments,
@@ -286,6 +288,9 @@ def run_case(case, job, defaults, folders, wall, place):
                     first = wire.failure("first forward", error)
                 first["tried"] = number + 1
                 if isinstance(error, ImportError):  # its module needs what is not here
+                    break
+                needs_more = search_arrays.are_wanted(error) or isinstance(error, missing.NotRun)
+                if needs_more and case["hints"]:  # the search gives it these
                     break
             gc.collect()
     return first

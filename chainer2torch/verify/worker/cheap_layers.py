@@ -12,8 +12,8 @@ import chainer
 import numpy
 from chainer.utils import conv
 
-# Arrays of new parameters from this size on are zeros.
-_LARGE = 100000
+# Arrays of new parameters from this size on are zeros; in a search smaller ones are, too: nothing is compared there.
+_LARGE, IN_A_SEARCH = 100000, 4000
 # Multiplications of a convolution in a second, roughly.
 _SPEED = 1.5e10
 
@@ -26,7 +26,7 @@ class Saved(object):
 
 
 @contextlib.contextmanager
-def cheap_weights():
+def cheap_weights(least=_LARGE):
     """Large arrays of new parameters are zeros."""
     from chainer import initializers
 
@@ -36,7 +36,7 @@ def cheap_weights():
         size = 1
         for n in shape if isinstance(shape, (tuple, list)) else (shape,):
             size *= n
-        if size < _LARGE or xp is not numpy:
+        if size < least or xp is not numpy:
             return generate(initializer, shape, xp, *args, **kwargs)
         dtype = kwargs.get("dtype") or (args[0] if args else None) or getattr(initializer, "dtype", None)
         return numpy.zeros(shape, dtype or numpy.float32)
@@ -73,7 +73,7 @@ def cheap_convolutions():
 
 def _without_zeros(core, sides, saved):
     def cheap(function, x, W, b, *args):
-        if W.size < _LARGE or not isinstance(W, numpy.ndarray) or W.any():
+        if W.size < IN_A_SEARCH or not isinstance(W, numpy.ndarray) or W.any():
             return core(function, x, W, b, *args)
         found, channels = sides(function, x, W)
         if not all(n > 0 for n in found):

@@ -19,6 +19,8 @@ import torch
 
 from chainer2torch.vendor.short_forms import LONG_BESIDE, SHORT_FORMS
 
+from . import wire
+
 
 def install(*folders: str) -> None:
     """Puts a module ``chainer_compat`` in ``sys.modules`` that finds every helper of the rooms in some folders.
@@ -121,12 +123,14 @@ def read_npz(path: str) -> dict[str, Any]:
 Pairs = Iterator[tuple[str, Any]]
 
 
-def chainer_arrays(module: torch.nn.Module) -> Pairs:
-    """Parameters and persistent values of a module one by one, under Chainer's names and in Chainer's layouts."""
+def chainer_arrays(module: torch.nn.Module, most: int = 0) -> Pairs:
+    """Parameters and persistent values of a module one by one, under Chainer's names and in Chainer's layouts; of large
+    ones ``most`` values, where that is given.
+    """
     for key, value in helper("chainer_entries")(module).items():
         array = None if value is None else numpy.asarray(value)
         if array is not None and array.dtype.kind in "biuf":
-            yield key, numpy.array(array)
+            yield key, numpy.array(wire.sample(array, most))
 
 
 def waiting(module: torch.nn.Module) -> list[str]:

@@ -52,6 +52,45 @@ def left_out():
     return sorted(set(found))
 
 
+def bound_to(path, name):
+    """The expressions that a file of the project, which was imported, binds a name to outside of its classes: also as a
+    script alone, and in functions that make the name global. A loop's variable has an expression of no value.
+    """
+    finders = [finder for finder in sys.meta_path if isinstance(finder, _Finder)]
+    return [value for finder in finders for other, value in finder.values.get(path, ()) if other == name]
+
+
+def _values(body, inside=None):
+    """``(name, expression)`` of each assignment; in a function those of the names that it makes global."""
+    for node in body:
+        if isinstance(node, _DEFINE[:2]) and inside is None:
+            names = [name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names]
+            for found in _values(node.body, frozenset(names)) if names else ():
+                yield found
+        elif not isinstance(node, _DEFINE):
+            for name, value in _assigned(node):
+                if inside is None or name in inside:
+                    yield name, value
+            for part in ("body", "orelse", "handlers", "finalbody"):
+                for found in _values(getattr(node, part, None) or [], inside):
+                    yield found
+
+
+def _assigned(node):
+    targets, value = getattr(node, "targets", ()), getattr(node, "value", None)
+    if isinstance(node, ast.For):
+        targets, value = [node.target], ast.Name("_", ast.Load())
+    for target in targets if isinstance(node, (ast.Assign, ast.For)) else ():
+        if isinstance(target, ast.Name):
+            yield target.id, value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = getattr(value, "elts", ())
+            several = parts if len(parts) == len(target.elts) else [value] * len(target.elts)
+            for one, part in zip(target.elts, several):
+                if isinstance(one, ast.Name):
+                    yield one.id, part if parts else ast.Name("_", ast.Load())
+
+
 def first_action(body):
     """The first line of a module that does more than define something (what it does as a script apart); or None."""
     for node in body:
@@ -148,6 +187,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self.tree = tree
         self.aliases = {}
         self.left_out = []
+        self.values = {}
 
     def find_spec(self, fullname, path=None, target=None):
         """The spec of a module below the tree, of another one None."""
@@ -180,6 +220,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         with tokenize.open(path) as stream:
             tree = ast.parse(stream.read(), path)
         module.__doc__ = ast.get_docstring(tree)
+        self._finder.values[self._place(path)] = list(_values(tree.body))
         flags = 0
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
@@ -223,9 +264,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
                 self._leave_out(node, namespace, _words(error))
                 return
 
+    def _place(self, path):
+        return os.path.relpath(path, self._finder.tree).replace(os.sep, "/")
+
     def _leave_out(self, node, namespace, why):
-        place = "{}:{}".format(os.path.relpath(os.path.abspath(self.path), self._finder.tree), node.lineno)
-        self._finder.left_out.append("{}: {}".format(place.replace(os.sep, "/"), why))
+        place = "{}:{}".format(self._place(os.path.abspath(self.path)), node.lineno)
+        self._finder.left_out.append("{}: {}".format(place, why))
         is_simple = isinstance(node, (ast.Assign, ast.AnnAssign) + _DEFINE)
         for name in _bound(node) if not isinstance(node, _DEFINE) else [node.name]:
             if is_simple or name not in namespace:

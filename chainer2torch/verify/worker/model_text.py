@@ -102,13 +102,14 @@ def maker(target, arguments):
 def text(target, arguments, method, inputs, torch=False, called="", before="", started=()):
     """The module text: ``model``, and ``run`` with the inputs by name; ``called`` is another way to call the model,
     ``before`` the call of a method that goes before each call (``reset_state(4)``), or once (``@create(8)``),
-    ``started`` are calls that go before the model is made, each with its file (``util.py: XP.set_library(-1)``).
+    ``started`` are calls that go before the model is made, each with its file (``util.py: XP.set_library(-1)``), and
+    values of names of a module (``train.py: n_words = 8``).
     """
     given = ", ".join(inputs)
     head = "import importlib\n"
     if "types." in arguments or any("types." in some for some in started):
         head += "import types\n"
-    if "numpy." in arguments:
+    if "numpy." in arguments or any("numpy." in some for some in started):
         head += "import numpy\n"
     if re.search(r"\bF\.", arguments):
         head += _functions(arguments) if torch else "import chainer.functions as F\n"
@@ -150,13 +151,15 @@ def _starts(target, started):
     """
     if not started:
         return ""
-    lines = ["import sys\n\nimportlib.import_module({!r})".format(place(target)[1])]
+    lines = ["import os\nimport sys\n\nimportlib.import_module({!r})".format(place(target)[1])]
     for some in started:
         path, _, call = some.partition(": ")
         lines += [
             "for _module in list(sys.modules.values()):",
             "    _file = '/' + (getattr(_module, '__file__', None) or '').replace(chr(92), '/')",
-            "    if _file.endswith({!r}) and hasattr(_module, {!r}):".format(
+            "    if _file == '/' + os.path.abspath({!r}).replace(chr(92), '/'):".format(path)
+            if re.match(r"\w+ = ", call)
+            else "    if _file.endswith({!r}) and hasattr(_module, {!r}):".format(
                 "/" + path, re.match(r"\w+", call).group()
             ),
             "        _module.{}".format(call),

@@ -6,6 +6,7 @@ An input is as in ``search_values``. Written for Python 3.6.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import collections
+import re
 
 _MOST_VALUES = 1 << 24
 WIDER = "output: float64, of integers where numbers with a fraction may be meant"
@@ -35,6 +36,11 @@ def plain(spec):
 def all_plain(inputs):
     """All inputs as arrays."""
     return collections.OrderedDict((name, plain(spec)) for name, spec in inputs.items())
+
+
+def are_wanted(error):
+    """Whether an attempt failed because it makes Variables itself, of what it is given."""
+    return isinstance(error, TypeError) and re.search(r"are expected\. Actual: .*Variable'>$", str(error)) is not None
 
 
 def only_arrays(inputs, others):

@@ -131,9 +131,13 @@ def _longer(inputs, arguments, index, axis, size):
 
 
 def _several(inputs, arguments):
-    """Several numbers for one: for all arguments with the name of several, then for each."""
+    """Several numbers for one: for all arguments with the name of several, then for each; and several of several."""
     numbers = [name for name, value in arguments.items() if value.isdigit()]
     plural = [name for name in numbers if name.endswith("s")]
     for names in ([plural] if len(plural) > 1 else []) + [[name] for name in plural + numbers]:
         for form in ("[{0}, {0}]", "({0}, {0})"):
             yield inputs, dict(arguments, **{name: form.format(arguments[name]) for name in names})
+    for name, value in arguments.items():
+        if re.match(r"[\[(]\d+(, \d+)+[\])]$", value):
+            yield inputs, dict(arguments, **{name: "[{0}, {0}]".format(value)})
+            yield inputs, dict(arguments, **{name: re.sub(r"\d+", "(2,)", value)})

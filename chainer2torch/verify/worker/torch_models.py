@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import inspect
 import importlib
 import os
@@ -24,6 +25,7 @@ from . import (
     model_text,
     name_map,
     roots,
+    torch_cheap,
     torch_double,
     torch_gpu,
     torch_host,
@@ -137,13 +139,14 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
         if case["dtype"] == "float64":
             _initializers_take_any_dtype()
         with torch_snippets.config(case):
-            namespace = torch_snippets.execute(case)
-            model = namespace["model"]
-            phase = "weights"
-            saved = case["weights"].get("model")  # none of a model without parameters
-            path = os.path.join(job["reference"], saved) if saved else ""
-            named, own = _load(path, model, case, inputs, job) if saved else (None, "")
-            arrays_of = named.arrays if named else compat_module.chainer_arrays
+            with torch_cheap.cheap_first_values():
+                namespace = torch_snippets.execute(case)
+                model = namespace["model"]
+                phase = "weights"
+                saved = case["weights"].get("model")  # none of a model without parameters
+                path = os.path.join(job["reference"], saved) if saved else ""
+                named, own = _load(path, model, case, inputs, job) if saved else (None, "")
+            arrays_of = named.arrays if named else functools.partial(compat_module.chainer_arrays, most=case["most"])
             if case["dtype"] == "float64":
                 model.double()
             model.to(job.get("device", "cpu"))

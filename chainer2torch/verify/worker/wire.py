@@ -223,6 +223,14 @@ def is_enough(runs, samples):
     return runs >= _SAMPLE_RUNS and all(sum(part.size for part in parts) >= SAMPLE for parts in samples.values())
 
 
+def sample(array, most):
+    """So many values of an array that has more, from fixed places that depend on its size alone; any other whole."""
+    if not most or array.size <= most:
+        return array
+    places = numpy.sort(numpy.random.RandomState(array.size & 0x7FFFFFFF).randint(0, array.size, most))
+    return array[numpy.unravel_index(places, array.shape)]
+
+
 # A worker ends with this status when its GPU can no longer be used; what it had not reached runs in a new one.
 BROKEN_DEVICE = 75
 

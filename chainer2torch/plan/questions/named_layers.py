@@ -1,0 +1,56 @@
+"""Names under which a file registers layers, wherever the object that has them comes from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.plan.context import Context
+
+_REGISTER = ("__init__", "add_link")
+
+
+def may_be_a_layer(context: Context, node: ast.expr) -> bool:
+    """Whether an attribute has the name of a layer of Chainer's: ``c.n`` beside ``Chain(n=L.BatchNormalization(8))``
+    or ``layers['n'] = L.BatchNormalization(8)``.
+    """
+    return isinstance(node, ast.Attribute) and node.attr in context.ask(_names, context.source.tree)
+
+
+def _names(context: Context, tree: ast.Module) -> frozenset[str]:
+    layers = {name for name, value in _named(context) if _is_a_layer(context, value)}
+    return frozenset(layers - set(_given(context)) if layers else ())
+
+
+def _given(context: Context) -> Iterator[str]:
+    """Names under which something else may be registered: what a caller gives takes the mode as it did."""
+    for call in context.source.of(ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER:
+            yield from (k.arg for k in call.keywords if k.arg is not None and not _is_a_layer(context, k.value))
+    for assignment in context.source.of(ast.Assign):
+        if not _is_a_layer(context, assignment.value):
+            yield from (target.attr for target in assignment.targets if isinstance(target, ast.Attribute))
+
+
+def _named(context: Context) -> Iterator[tuple[str, ast.expr]]:
+    for node in context.source.of(ast.keyword, ast.Dict, ast.Assign):
+        if isinstance(node, ast.keyword) and node.arg is not None:
+            yield node.arg, node.value
+        elif isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            yield from ((name, value) for key, value in pairs if (name := _text(key)))
+        elif isinstance(node, ast.Assign):
+            keys = [target.slice for target in node.targets if isinstance(target, ast.Subscript)]
+            yield from ((name, node.value) for key in keys if (name := _text(key)))
+
+
+def _text(node: ast.expr | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_a_layer(context: Context, value: ast.expr) -> bool:
+    return any(
+        isinstance(kind, Inst) and isinstance(kind.cls, str) and context.analysis.is_link(kind)
+        for kind in options(context.kind(value))
+    )

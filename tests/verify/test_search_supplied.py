@@ -1,0 +1,167 @@
+"""Classes that need names which only their script would make: data, sizes that follow from data, flags."""
+
+import ast
+
+import pytest
+
+from chainer2torch.verify.judge.outcome import PASSED
+from chainer2torch.verify.models.verify_models import verify_models
+from chainer2torch.verify.worker import model_text, search_globals
+from tests.support import model_batch
+
+NET = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer import Variable
+
+table = open('/no/such/file').read()
+n_words = len(table.split())
+sizes = [n_words, 16, len(set(table))]
+train, test = chainer.datasets.split_dataset(list(table), 10)
+
+
+class Words(chainer.Chain):
+    def __init__(self):
+        super().__init__(embed=L.EmbedID(n_words, 4), out=L.Linear(4, n_words))
+
+    def __call__(self, x):
+        return self.out(self.embed(x))
+
+
+class Deep(chainer.Chain):
+    def __init__(self):
+        super().__init__(a=L.Linear(sizes[0], sizes[1]), b=L.Linear(sizes[1], sizes[2]))
+
+    def __call__(self, x):
+        return self.b(F.relu(self.a(x)))
+
+
+class Noisy(chainer.Chain):
+    def __init__(self):
+        super().__init__(a=L.Linear(6, 5))
+
+    def __call__(self, x):
+        h = self.a(x)
+        return F.dropout(h, 0.4) if train else h
+
+
+class Hidden(chainer.Chain):
+    def __init__(self):
+        super().__init__(a=L.Linear(6, n_units), b=L.Linear(n_units, 2))
+
+    def __call__(self, x):
+        return self.b(F.tanh(self.a(x)))
+
+
+class Old(chainer.Chain):
+    def __init__(self):
+        super().__init__(conv=L.Convolution2D(1, 4, 5), fc=L.Linear(576, 3))
+
+    def forward(self, x_data, y_data):
+        x, t = Variable(x_data), Variable(y_data)
+        h = F.max_pooling_2d(F.relu(self.conv(x)), 2)
+        return F.softmax_cross_entropy(self.fc(h), t)
+
+
+class Lost(chainer.Chain):
+    def __init__(self):
+        super().__init__(a=L.Linear(6, n_never))
+
+    def __call__(self, x):
+        return self.a(x)
+
+
+if __name__ == '__main__':
+    n_units = 12
+    for epoch in range(3):
+        print(Hidden(), epoch)
+"""
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory):
+    root = tmp_path_factory.mktemp("supplied")
+    (root / "src").mkdir()
+    (root / "src" / "net.py").write_text(NET)
+    return root / "src", model_batch.migrated_tree(root / "src", root / "out")
+
+
+@pytest.fixture(scope="module")
+def report(trees):
+    return verify_models(*trees, steps=1, timeout=300)
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("Words", "Words() after n_words = 8 of"),
+        ("Deep", "Deep() after sizes = [8, 16, 8] of"),
+        ("Noisy", "Noisy() after train = True of"),
+        ("Hidden", "Hidden() after n_units = 12 of"),
+        ("Old", "Old() of f32[4,1,"),
+    ],
+)
+def test_what_only_the_script_makes_is_given(report, name, said):
+    outcomes = [outcome for outcome in report.outcomes if outcome.pair.row == f"net:{name}"]
+    assert [(o.status, o.reasons) for o in outcomes] == [(PASSED, [])] * 4, [str(what) for what in report.left]
+    assert any(said in note for outcome in outcomes for note in outcome.notes)
+
+
+def test_a_name_that_nothing_binds_is_the_reason(report):
+    (left,) = [what for what in report.left if what.target == "net:Lost"]
+    assert "name 'n_never' is not defined" in left.why
+
+
+@pytest.mark.parametrize(
+    "cls, right, wrong",
+    [
+        ("Noisy", "if train else", "if not train else"),
+        ("Hidden", "torch.tanh(", "torch.sigmoid("),
+        ("Old", "self.conv(x)), 2,", "self.conv(x)), 2, padding=1,"),
+    ],
+)
+def test_planted_faults_are_not_proved(trees, tmp_path, cls, right, wrong):
+    src, out = trees
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    for path in out.glob("*.py"):
+        (bad / path.name).write_text(path.read_text())
+    text = (bad / "net.py").read_text()
+    changed = text.replace(right, wrong)
+    assert changed != text, text
+    (bad / "net.py").write_text(changed)
+    found = verify_models(src, bad, [cls], steps=1, timeout=300)
+    assert found.outcomes and found.proved == 0
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("12", "12"),
+        ("'relu'", "'relu'"),
+        ("[n, 800, len(names)]", "[8, 800, 8]"),
+        ("(n, 2)", "(8, 2,)"),
+        ("max(lengths) + 1", "8"),
+        ("x_train.shape[1]", "8"),
+        ("parser.parse_args()", "types.SimpleNamespace()"),
+        ("load(path)", ""),
+        ("names", ""),
+    ],
+)
+def test_an_expression_that_cannot_be_computed(text, value):
+    assert search_globals.guess(ast.parse(text, mode="eval").body) == value
+
+
+def test_a_value_goes_to_its_own_module_alone(tmp_path, monkeypatch):
+    for folder in ("a", "b/a"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").write_text("")
+        (tmp_path / folder / "net_of_two.py").write_text("size = 3\n\n\ndef make():\n    return size\n")
+    (tmp_path / "b" / "__init__.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    namespace = {}
+    text = model_text.text("a.net_of_two:make", "", "", [], started=["a/net_of_two.py: size = 5"])
+    exec(f"import b.a.net_of_two\n{text}", namespace)
+    assert namespace["model"] == 5 and namespace["importlib"].import_module("b.a.net_of_two").size == 3
