@@ -9,7 +9,6 @@ from chainer2torch.analysis.kinds import (
     NONE,
     UNKNOWN,
     Batch,
-    Class,
     Const,
     Dct,
     HostArray,
@@ -35,7 +34,6 @@ from chainer2torch.analysis.models.shapes import (
     reduced_rank,
     squeezed_rank,
 )
-from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.rules.table import Row, Rules
 
 
@@ -126,18 +124,6 @@ def on_device(kind: Kind) -> Kind:
     if isinstance(kind, Dct):
         return Dct(on_device(kind.element), tuple((name, on_device(k)) for name, k in kind.items))
     return Lst(on_device(kind.element)) if isinstance(kind, Lst) else kind
-
-
-def is_buffer(cls: ClassInfo, name: str) -> bool:
-    """Whether arrays under a name are tensors: the class or a base of it registers them as persistent."""
-    bases = (base.info for base in cls.bases if isinstance(base, Class))
-    return name in cls.persistent or any(is_buffer(base, name) for base in bases)
-
-
-def is_moved(cls: ClassInfo, name: str) -> bool:
-    """Whether the class, or a base, moves an array under a name to a GPU itself: it is a tensor on the CPU, too."""
-    bases = (base.info for base in cls.bases if isinstance(base, Class))
-    return name in cls.moved or any(is_moved(base, name) for base in bases)
 
 
 def columns(examples: Kind) -> Kind:
