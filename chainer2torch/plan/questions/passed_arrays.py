@@ -85,7 +85,7 @@ def _is_changed_before(context: Context, node: ast.AugAssign, info: FuncInfo) ->
     """Whether an earlier operator of the same name has the question already."""
     return any(
         isinstance(other, ast.AugAssign)
-        and other.lineno < node.lineno
+        and (other.lineno, other.col_offset) < (node.lineno, node.col_offset)
         and isinstance(other.target, ast.Name)
         and isinstance(node.target, ast.Name)
         and other.target.id == node.target.id
