@@ -159,9 +159,14 @@ class FileNames:
 
     @functools.cached_property
     def migrated(self) -> bool:
-        """Whether an earlier run rewrote the models of the file: it imports the helpers, and no such run is to come."""
-        helpers = any(a.name.rpartition(".")[2] == MODULE_NAME for a in self.source.of(ast.alias))
-        return helpers and not self._models_are_left()
+        """Whether an earlier run rewrote the models of the file, and no such run is to come.
+
+        It imports the helpers, or torch where a marker says what was left.
+        """
+        names = {alias.name for alias in self.source.of(ast.alias)}
+        helpers = any(name.rpartition(".")[2] == MODULE_NAME for name in names)
+        marked = _MARKER in self.source.text and any(name.partition(".")[0] == "torch" for name in names)
+        return (helpers or marked) and not self._models_are_left()
 
     @functools.cached_property
     def imported(self) -> frozenset[str]:
@@ -177,8 +182,10 @@ class FileNames:
                 if isinstance(kind, Ref) and kind.name in self.analysis.libraries
                 else None
             )
+            member = self.source.parents.get(node)
             if (
                 row is not None
+                and not (isinstance(member, ast.Attribute) and isinstance(self.analysis.kind(member), Ref))
                 and row.home not in GO_WITH_OTHERS
                 and stage_of(row, row.name) == MODELS
                 and not self._through_variable(node)

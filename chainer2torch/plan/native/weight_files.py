@@ -165,7 +165,7 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
 def _as_numpy_names(context: Context, decisions: Decisions, path: ast.expr, template: str) -> str:
     """The template for a file of the name that NumPy gives it: ``.npz`` stands behind a path."""
     how, literal = named(context, path)
-    if how is Named.WITHOUT and literal is not None and not literal.value.endswith("/"):
+    if how is Named.WITHOUT and literal is not None and isinstance(literal.value, str):
         decisions.replace(literal, repr(literal.value + ".npz"), {})
     elif how is not Named.AS_GIVEN:
         return re.sub(r"\bfile\b", "native.npz_path(file)", template)
