@@ -20,7 +20,7 @@ from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
 from chainer2torch.plan.native.places import function_of
 from chainer2torch.plan.project_rules import has_short_optimizers, reads_its_archives
-from chainer2torch.plan.questions.npz_paths import Named, named
+from chainer2torch.plan.parts.npz_paths import Named, named
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"

@@ -31,7 +31,7 @@ from chainer2torch.plan.questions.augmented_assignments import (
     may_be_in_a_graph,
     may_stay_in_place,
 )
-from chainer2torch.plan.questions.passed_arrays import may_be_of_caller
+from chainer2torch.plan.parts.passed_arrays import may_be_of_caller
 from chainer2torch.rules.table import Row
 
 _PASSED = "Chainer changes an array that a caller passes, and no Variable; no call says which it is. Here "
