@@ -26,7 +26,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import data, sequences
+from chainer2torch.analysis.models import data, link_children, sequences
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
@@ -313,6 +313,8 @@ class Statements(Interpreter):
                     self.set_attribute(option.cls, target.attr, kind)
                 elif isinstance(option, Class):
                     self.set_attribute(option.info, target.attr, kind)
+                elif isinstance(option, Inst) and option.site and option.cls in link_children.PLAIN_CHAINS:
+                    link_children.hold(self, option, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)
             self.item_set(target, kind)
