@@ -452,6 +452,8 @@ def test_a_text_is_added_as_it_is(migrate):
         ("y = x; y += 3", "Net()(chainer.Variable(np.ones((2, 3), 'f')))", "exact"),
         ("y = x; y += 3", "net = Net(); net(np.ones((2, 3), 'f')); net(net(np.ones((2, 3), 'f')))", "review"),
         ("y = x; y += 3; y += 2", "", "review"),
+        ("h = self.l(x); y = h.array if x.ndim else h; y += 1", "", "review"),
+        ("h = self.l(x); y = h.array * 2 if x.ndim else h; y += 1", "", "exact"),
     ],
 )
 @pytest.mark.parametrize("style", ["native", "faithful"])

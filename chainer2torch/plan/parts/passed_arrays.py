@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Kind, Lst, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Tensor, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -26,8 +26,24 @@ def may_be_of_caller(context: Context, node: ast.AugAssign) -> bool:
         return False
     if _is_changed_before(context, node, info):
         return False
+    if not all(_is_array(k) for k in options(context.analysis.kind(node))) and _is_bound_to_array(context, node.target):
+        return True
     origin = _origin(context, node.target, info, _MOST)
     return origin is not None and _may_be_both(info, origin)
+
+
+def _is_bound_to_array(context: Context, node: ast.expr) -> bool:
+    """Whether a name stands for an array that something else holds, on one of the ways."""
+    values = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+    if isinstance(node, ast.Name):
+        values = [value for value in reaching(context, node) if value.lineno <= node.lineno]
+    return any(
+        isinstance(value, ast.IfExp)
+        and _is_bound_to_array(context, value)
+        or isinstance(_viewed(value), (ast.Name, ast.Attribute))
+        and all(_is_array(k) for k in options(context.analysis.kind(value)))
+        for value in values
+    )
 
 
 def _origin(context: Context, node: ast.expr, info: FuncInfo, depth: int) -> str | None:
@@ -103,6 +119,10 @@ def _may_be_both(info: FuncInfo, name: str) -> bool:
 
 def _items(kind: Kind) -> tuple[Kind, ...]:
     return tuple(item for one in options(kind) for item in options(one.element if isinstance(one, Lst) else one))
+
+
+def _is_array(kind: Kind) -> bool:
+    return isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array
 
 
 def _is_variable(kind: Kind) -> bool:

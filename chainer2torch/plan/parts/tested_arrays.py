@@ -21,7 +21,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
-from chainer2torch.plan.questions.fed_arrays import is_fed_arrays
+from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
 from chainer2torch.plan.questions.variable_tests import wraps
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")

@@ -10,7 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.sequentials import sequential_classes
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
-from chainer2torch.plan.questions.fed_arrays import is_fed_arrays
+from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
 from chainer2torch.plan.questions.variable_tests import harmless, refuses, wraps
 from chainer2torch.rules.table import Row
 
