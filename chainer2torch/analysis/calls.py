@@ -288,14 +288,19 @@ class Calls(LibraryCalls):
     def escape(self, kind: Kind) -> None:
         """A value goes where its uses cannot be seen: its parameters may then be anything."""
         for option in options(kind):
+            given: tuple[Kind, ...] = ()
+            named: dict[str, Kind] = {}
             if isinstance(option, Partial):
                 for held in (*option.args, *(kind for _, kind in option.keywords)):
                     self.escape(held)
+                given, named = option.args, dict(option.keywords)
                 option = option.function
             if isinstance(option, Func):
                 names = [p.arg for p in option.info.node.args.args]
-                for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:
-                    self.feed(option.info, name, UNKNOWN)
+                names = names[1:] if option.info.cls is not None and not option.info.is_static else names
+                held_for = {**named, **dict(zip(names, given))}
+                for name in names:
+                    self.feed(option.info, name, generalized(held_for.get(name, UNKNOWN)))
                 if option.info.node.args.vararg is not None:
                     self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
