@@ -245,11 +245,16 @@ class Calls(LibraryCalls):
             return
         if kind.__class__ not in _HOLDS_NONE:
             held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
-            if any(isinstance(k, HostArray) for one in held for k in options(one)):
+            arrays = [k for one in held for k in options(one) if isinstance(k, HostArray) or _is_array(k)]
+            if arrays:
+                func.array_fed.add(name)
+            if any(isinstance(k, HostArray) for k in arrays):
                 func.host_fed.add(name)
         for option in options(kind):
-            if option.__class__ is Tensor:
+            if isinstance(option, Tensor):
                 func.tensor_fed.add(name)
+                if option.array:
+                    func.array_fed.add(name)
             elif option.__class__ in (Lst, Tup, Dct):
                 func.list_fed.add(name)
         old = func.params.get(name)
@@ -283,14 +288,19 @@ class Calls(LibraryCalls):
     def escape(self, kind: Kind) -> None:
         """A value goes where its uses cannot be seen: its parameters may then be anything."""
         for option in options(kind):
+            given: tuple[Kind, ...] = ()
+            named: dict[str, Kind] = {}
             if isinstance(option, Partial):
                 for held in (*option.args, *(kind for _, kind in option.keywords)):
                     self.escape(held)
+                given, named = option.args, dict(option.keywords)
                 option = option.function
             if isinstance(option, Func):
                 names = [p.arg for p in option.info.node.args.args]
-                for name in names[1:] if option.info.cls is not None and not option.info.is_static else names:
-                    self.feed(option.info, name, UNKNOWN)
+                names = names[1:] if option.info.cls is not None and not option.info.is_static else names
+                held_for = {**named, **dict(zip(names, given))}
+                for name in names:
+                    self.feed(option.info, name, generalized(held_for.get(name, UNKNOWN)))
                 if option.info.node.args.vararg is not None:
                     self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
@@ -310,6 +320,10 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _is_array(kind: Kind) -> bool:
+    return isinstance(kind, Tensor) and kind.array
 
 
 def _holds_objects(kind: Kind) -> bool:

@@ -69,6 +69,7 @@ class Facts:
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self._heirs: dict[tuple[ClassInfo, int], list[ClassInfo]] = {}
+        self._special: dict[tuple[str, int], frozenset[str]] = {}
 
     def _kind_so_far(self, node: ast.AST) -> Kind:
         kind = self.facts.get(node, UNKNOWN)
@@ -171,6 +172,23 @@ class Facts:
             others = [other for other in self.classes.values() if other is not cls]
             found = self._heirs[key] = [other for other in others if cls in self.mro(other)]
         return found
+
+    def is_buffer(self, cls: ClassInfo, name: str) -> bool:
+        """Whether arrays under a name are tensors: the class, a base or an heir registers them as persistent."""
+        return any(name in one.persistent for one in self._family(cls, name, "persistent"))
+
+    def is_moved(self, cls: ClassInfo, name: str) -> bool:
+        """Whether the class, a base or an heir moves an array to a GPU itself: it is a tensor on the CPU, too."""
+        return any(name in one.moved for one in self._family(cls, name, "moved"))
+
+    def _family(self, cls: ClassInfo, name: str, among: str) -> list[ClassInfo]:
+        """A class with its bases and heirs, if some class has a name among its persistent or moved ones."""
+        key = among, len(self.classes)
+        if key not in self._special:
+            self._special[key] = frozenset(n for one in self.classes.values() for n in getattr(one, among))
+        if name not in self._special[key]:
+            return []
+        return [*(one for one in self.mro(cls) if isinstance(one, ClassInfo)), *self.heirs(cls)]
 
     def comes_before_others(self, cls: ClassInfo) -> bool:
         """Whether ``super()`` in a link's class leads to another class of the project, one that it does not name.

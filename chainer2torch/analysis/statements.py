@@ -26,8 +26,8 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import data, sequences
-from chainer2torch.analysis.models.array_kinds import is_buffer, is_moved, on_device
+from chainer2torch.analysis.models import data, link_children, sequences
+from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
@@ -313,13 +313,15 @@ class Statements(Interpreter):
                     self.set_attribute(option.cls, target.attr, kind)
                 elif isinstance(option, Class):
                     self.set_attribute(option.info, target.attr, kind)
+                elif isinstance(option, Inst) and option.site and option.cls in link_children.PLAIN_CHAINS:
+                    link_children.hold(self, option, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)
             self.item_set(target, kind)
 
     def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
         """Joins a value into an attribute of a class of the project."""
-        if is_buffer(cls, name) or self.rules.style == "native" and is_moved(cls, name):
+        if self.is_buffer(cls, name) or self.rules.style == "native" and self.is_moved(cls, name):
             kind = on_device(kind)
         if isinstance(kind, Ref):  # NumPy and CuPy together are an array module, and that with CuPy is another kind
             if (cls, name, kind) in self.joined:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 import torch
@@ -17,6 +18,13 @@ def save_state(file: Any, obj: Any) -> None:
 def load_state(file: Any, obj: Any) -> None:
     """Gives a model or an optimizer the state_dict in a file. Source: chainer.serializers.load_npz as a value."""
     obj.load_state_dict(torch.load(file, map_location="cpu"))
+
+
+def npz_path(file: Any) -> Any:
+    """The file that NumPy writes for a path: one whose name ends in ``.npz``; a text or an open file as it is."""
+    if not isinstance(file, PurePath) or file.name.endswith(".npz"):
+        return file
+    return file.with_name(f"{file.name}.npz")
 
 
 def save_object(file: Any, obj: Any) -> None:

@@ -159,13 +159,15 @@ class FileNames:
 
     @functools.cached_property
     def migrated(self) -> bool:
-        """Whether an earlier run rewrote the models of the file: it imports the helpers, and no such run is to come."""
+        """Whether an earlier run rewrote the models of the file, and no such run is to come.
+
+        It imports the helpers, or torch where a marker says what was left.
+        """
         names = {a.name for a in self.source.of(ast.alias)}
         helpers = any(name.rpartition(".")[2] == MODULE_NAME for name in names)
-        # one without need of helpers, whose markers are about a library on Chainer
         tops = {name.partition(".")[0] for name in names}
         tops |= {(s.module or "").partition(".")[0] for s in self.source.of(ast.ImportFrom)}
-        marked = "torch" in tops and "chainer" not in tops and _MARKER in self.source.text
+        marked = "torch" in tops and _MARKER in self.source.text
         return (helpers or marked) and not self._models_are_left()
 
     @functools.cached_property
@@ -182,8 +184,10 @@ class FileNames:
                 if isinstance(kind, Ref) and kind.name in self.analysis.libraries
                 else None
             )
+            member = self.source.parents.get(node)
             if (
                 row is not None
+                and not (isinstance(member, ast.Attribute) and isinstance(self.analysis.kind(member), Ref))
                 and row.home not in GO_WITH_OTHERS
                 and stage_of(row, row.name) == MODELS
                 and not self._through_variable(node)

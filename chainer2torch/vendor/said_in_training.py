@@ -247,21 +247,23 @@ class _Devices:
         elif name in ("to_device", "to_gpu") and ast.unparse(call.func).partition(".")[0] == "compat":
             yield from call.args[:1] if name == "to_device" else call.args[1:2]
 
-    def _is_display(self, value: ast.expr) -> bool:
+    def _is_display(self, value: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
         """Whether a dictionary is written down in the text, so that its keys and values are seen there."""
         self._read()
         if isinstance(value, ast.Name):
+            if value.id in asked:
+                return True  # ``options = options or {}``: what the others give
             values = self.assigned.get(value.id, [])
-            return bool(values) and all(self._is_display(v) for v in values)
+            return bool(values) and all(self._is_display(v, asked | {value.id}) for v in values)
         return isinstance(value, ast.Dict) or isinstance(value, ast.Call) and last(value.func) == "dict"
 
-    def is_device(self, value: ast.expr) -> bool:
-        """Whether an expression is a torch.device, or None."""
+    def is_device(self, value: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression is a torch.device, or None; ``asked`` are the names that lead to it."""
         self._read()
         if isinstance(value, ast.Constant):
             return value.value is None
         if isinstance(value, ast.IfExp):
-            return self.is_device(value.body) and self.is_device(value.orelse)
+            return self.is_device(value.body, asked) and self.is_device(value.orelse, asked)
         if isinstance(value, ast.Call):
             return ast.unparse(value.func) in _MAKE_DEVICES
         if id(value) in self.handed_on:
@@ -270,9 +272,11 @@ class _Devices:
             own = last(value.value) == "self" and id(value) in self.classes.in_training
             if own or isinstance(value.value, ast.Call) or is_of_training(last(value.value)):
                 return True
-        if isinstance(value, (ast.Name, ast.Attribute)) and ast.unparse(value) not in self.parameters:
-            values = self.assigned.get(ast.unparse(value), [])
-            return bool(values) and all(map(self.is_device, values))
+        if isinstance(value, (ast.Name, ast.Attribute)) and (name := ast.unparse(value)) not in self.parameters:
+            if name in asked:
+                return True  # ``self.device = self.device``: what the other assignments say
+            values = self.assigned.get(name, [])
+            return bool(values) and all(self.is_device(one, asked | {name}) for one in values)
         return False
 
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from chainer2torch.compat.variable import rebinding
+from chainer2torch.engine import Options, migrate_source
 from tests.support.both_sides import both
 
 
@@ -437,3 +438,62 @@ class Net(chainer.Chain):
 def test_a_text_is_added_as_it_is(migrate):
     code = migrate(NAMED).code
     assert "name += '_' + self.kind" in code and "name += f'{x}'" in code
+
+
+@pytest.mark.parametrize(
+    ("lines", "calls", "state"),
+    [
+        ("y = x; y += 3", "", "review"),
+        ("x *= 3", "", "review"),
+        ("y = x[0]; y -= 3", "", "review"),
+        ("y = x if x.ndim else x; y /= 3", "", "review"),
+        ("y = x + 0; y += 3", "", "exact"),
+        ("y = x; y += self.l(x)", "", "exact"),
+        ("y = x; y += 3", "Net()(chainer.Variable(np.ones((2, 3), 'f')))", "exact"),
+        ("y = x; y += 3", "net = Net(); net(np.ones((2, 3), 'f')); net(net(np.ones((2, 3), 'f')))", "review"),
+        ("y = x; y += 3; y += 2", "", "review"),
+        ("h = self.l(x); y = h.array if x.ndim else h; y += 1", "", "review"),
+        ("h = self.l(x); y = h.array * 2 if x.ndim else h; y += 1", "", "exact"),
+    ],
+)
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_a_parameter_that_may_be_an_array_of_the_caller_is_asked_about(lines, calls, state, style):
+    """Chainer changes an array that comes in, and no Variable: where no call says which it is, the marker does."""
+    source = f"""
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 3)
+    def forward(self, x):
+        {lines}
+        return self.l(y) if 'y' in dir() else self.l(x)
+{calls}
+"""
+    sites = migrate_source(source, options=Options(style=style)).sites
+    found = [s.state for s in sites if "__i" in s.symbol or s.symbol.startswith("chainer.Variable.__")]
+    assert found[0] == state and found.count("review") == (state == "review"), found
+
+
+def test_a_parameter_of_a_function_that_may_be_an_array_of_the_caller_is_asked_about():
+    source = "import chainer.functions as F\ndef free(x):\n    y = x\n    y -= 3\n    return F.relu(y)\n"
+    result = migrate_source(source, options=Options(style="native"))
+    assert [s.state for s in result.sites if s.symbol == "?.__isub__"] == ["review"]
+
+
+@pytest.mark.parametrize("helper", ["iadd", "isub", "imul", "itruediv"])
+def test_an_array_of_the_host_takes_a_tensor_and_a_tensor_takes_one(helper):
+    run, numpys = getattr(rebinding, helper), np.arange(1.0, 4.0, dtype="f")
+    for target, value in ((numpys, torch.full((3,), 2.0)), (torch.arange(1.0, 4.0), np.full(3, 2.0, "f"))):
+        before = target.copy() if isinstance(target, np.ndarray) else target.clone()
+        held = target
+        result = run(target, value, may_be_array=True)
+        assert result is held and type(result) is type(before)
+        expected = run(np.asarray(before).copy(), np.full(3, 2.0, "f"))
+        np.testing.assert_allclose(np.asarray(result), expected)
+    in_graph = torch.full((3,), 2.0, requires_grad=True)
+    assert run(np.ones(3, "f"), in_graph, may_be_array=True).requires_grad

@@ -9,7 +9,6 @@ from chainer2torch.analysis.kinds import (
     NONE,
     UNKNOWN,
     Batch,
-    Class,
     Const,
     Dct,
     HostArray,
@@ -35,7 +34,6 @@ from chainer2torch.analysis.models.shapes import (
     reduced_rank,
     squeezed_rank,
 )
-from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.rules.table import Row, Rules
 
 
@@ -133,18 +131,6 @@ def on_host(kind: Kind) -> Kind:
     if isinstance(kind, Union):
         return join_all([on_host(k) for k in kind.ordered])
     return HostArray(kind.rank, kind.dtype) if isinstance(kind, Tensor) and kind.array else kind
-
-
-def is_buffer(cls: ClassInfo, name: str) -> bool:
-    """Whether arrays under a name are tensors: the class or a base of it registers them as persistent."""
-    bases = (base.info for base in cls.bases if isinstance(base, Class))
-    return name in cls.persistent or any(is_buffer(base, name) for base in bases)
-
-
-def is_moved(cls: ClassInfo, name: str) -> bool:
-    """Whether the class, or a base, moves an array under a name to a GPU itself: it is a tensor on the CPU, too."""
-    bases = (base.info for base in cls.bases if isinstance(base, Class))
-    return name in cls.moved or any(is_moved(base, name) for base in bases)
 
 
 def columns(examples: Kind) -> Kind:

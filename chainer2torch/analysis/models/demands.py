@@ -182,13 +182,16 @@ def _makes(node: ast.AST, name: str) -> bool:
 
 
 def options_with(kind: Union, name: str) -> Sequence[Kind]:
-    """The kinds of a value that may have an attribute: a dictionary or a tuple beside a Variable has no `array`."""
+    """The kinds of a value that may have an attribute: a dictionary or a text beside a Variable has no `array`."""
     lacking: tuple[type[Kind], ...] = ()
     if not any(hasattr(cls, name) for cls in (OrderedDict, defaultdict, Counter)):
         lacking += (Dct,)
     if not any(hasattr(cls, name) for cls in (list, tuple, deque, set)):
         lacking += (Lst, Tup)
-    return [option for option in kind.ordered if not isinstance(option, lacking)] or kind.ordered
+    texts = hasattr(str, name)
+    return [
+        option for option in kind.ordered if not isinstance(option, lacking) and (texts or scalar_type(option) != "str")
+    ] or kind.ordered
 
 
 def is_number_without(kind: Kind, name: str) -> bool:

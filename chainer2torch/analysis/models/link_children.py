@@ -25,6 +25,7 @@ from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 
 
+PLAIN_CHAINS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link"})
 CLASSIFIER = "chainer.links.Classifier"
 _CONVOLUTION, _LINEAR = "chainer.links.Convolution2D", "chainer.links.Linear"
 _NORMALIZATION = "chainer.links.BatchNormalization"
@@ -87,11 +88,16 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
         if isinstance(receiver.cls, ClassInfo):
             interpreter.set_attribute(receiver.cls, str(args[0].value), kind)
         elif receiver.site:  # a Chain of no class of its own
-            made, child = interpreter.objects.setdefault(receiver.site, {}), str(args[0].value)
-            new = join(made.get(child), kind)
-            if new != made.get(child):
-                made[child] = new
-                interpreter.changed(receiver.site, child)
+            hold(interpreter, receiver, str(args[0].value), kind)
+
+
+def hold(interpreter: Interpreter, receiver: Inst, child: str, kind: Kind) -> None:
+    """Joins a value into an attribute of a link that has no class of its own, known by the call that made it."""
+    made = interpreter.objects.setdefault(receiver.site, {})
+    new = join(made.get(child), kind)
+    if new != made.get(child):
+        made[child] = new
+        interpreter.changed(receiver.site, child)
 
 
 def _shape_by_keyword(interpreter: Interpreter, node: ast.AST | None) -> Kind:

@@ -26,10 +26,17 @@ def made(args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Partial | None:
         function = function.function
     known = isinstance(function, Func) or isinstance(function, Ref) and function.name.startswith(_FUNCTIONS)
     held = (*bound, *named.values())
-    if not known or len(held) > _MOST or any(isinstance(kind, (Partial, Lst, Dct, Tup)) for kind in held):
+    if not known or len(held) > _MOST or any(_is_nested(kind) for kind in held):
         return None
     assert isinstance(function, (Func, Ref))
     return Partial(function, bound, tuple(named.items()))
+
+
+def _is_nested(kind: Kind) -> bool:
+    """Whether a value may hold a partial itself, or tuples in tuples; a tuple of arrays does not."""
+    if isinstance(kind, Tup):
+        return any(isinstance(item, (Partial, Lst, Dct, Tup)) for item in kind.items)
+    return isinstance(kind, (Partial, Lst, Dct))
 
 
 def called(

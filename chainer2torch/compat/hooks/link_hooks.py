@@ -19,7 +19,7 @@ from torch.nn.modules.module import (
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.links.deconvolution_links import DeconvolutionND
-from chainer2torch.compat.links.link_names import own_attribute_name
+from chainer2torch.compat.links.link_names import name_children, own_attribute_name
 from chainer2torch.compat.links.persistent import register_persistent
 
 
@@ -134,6 +134,8 @@ def _after_any(hook: LinkHook, link: nn.Module, args: tuple[Any, ...], kwargs: d
 
 
 def _before(hook: LinkHook, link: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    name_children(link)  # where: link_name
+    vars(link).setdefault("_chainer_link_names", {})  # where: link_name
     hook.forward_preprocess(LinkHookArguments(link, "forward", args, kwargs))
 
 

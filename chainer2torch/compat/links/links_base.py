@@ -81,8 +81,10 @@ def set_unregistered(module: nn.Module, name: str, value: Any) -> None:
 
     In Chainer only an assignment inside ``init_scope`` registers: what is set outside is neither trained nor saved. A
     name that is registered stays so, whatever is assigned to it later. It may come before ``super().__init__()``.
+    Another object than a module gets an attribute.
     """
-    inside = vars(module)  # before super().__init__() there is nothing yet that a name could be registered in
+    # before super().__init__() there is nothing yet that a name could be registered in
+    inside = vars(module) if isinstance(module, nn.Module) else {"_modules": name}
     if name in inside.get("_modules", ()) or name in inside.get("_parameters", ()):
         setattr(module, name, value)
     else:

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -13,7 +14,8 @@ def iadd(target: Any, value: Any, may_be_array: bool = False) -> Any:
     """The value of ``target`` after ``target += value``: ``target = iadd(target, value)``.
 
     A tensor of any shape is not changed, so whoever else holds it keeps its value; lists, numbers and NumPy arrays
-    do what ``+=`` does. The dtype stays, as it does beside an array of another one.
+    do what ``+=`` does. The dtype stays, as it does beside an array of another one. An array of the host takes a
+    tensor that has no graph as an array, and a tensor takes an array.
 
     Args:
         target: what stands on the left of the operator.
@@ -54,6 +56,12 @@ def floor_division(a: Any, b: Any) -> Any:
 def _updated(
     new: Callable[[Any, Any], Any], in_place: Callable[[Any, Any], Any], target: Any, value: Any, may_be_array: bool
 ) -> Any:
+    if isinstance(target, np.ndarray) and isinstance(value, torch.Tensor):
+        if _in_a_graph(value):
+            return new(torch.as_tensor(target).to(value), value)
+        value = value.detach().cpu().numpy()
+    elif isinstance(target, torch.Tensor) and isinstance(value, np.ndarray):
+        value = torch.as_tensor(value).to(target.device)
     if not isinstance(target, torch.Tensor) or may_be_array and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype

@@ -42,6 +42,7 @@ from chainer2torch.plan.native.optimizers import (
     needs_target,
     target_clears,
 )
+from chainer2torch.plan.questions.bare_links import is_bare
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -158,21 +159,22 @@ class _Writer:
             if hooked.way is Way.ARGUMENT:
                 texts.append("weight_decay=rate")
                 operands["rate"] = hooked.operands["rate"]
+        unnamed = made.place in (Place.LATER, Place.EMPTY)
+        params = _NO_PARAMETERS if unnamed else self._parameters(made.model)
         if made.place is Place.LATER:
             template = f"functools.partial({', '.join([name, *texts])})" if texts else name
         else:
-            params = _NO_PARAMETERS if made.place is Place.EMPTY else "link.parameters()"
             template = f"{name}({', '.join([params, *texts])})"
         if made.form is not NAMED:
             decisions.use(made.maker.func)
             decisions.mark(made.maker.func, row, row.name, row.state)
-        if made.place in (Place.LATER, Place.EMPTY):
+        if unnamed:
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
             return
         assert made.setup is not None
         once = self._named_once(made.setup)
         if once:
-            template = template.replace("link.parameters()", _NO_PARAMETERS, 1)
+            template = template.replace(params, _NO_PARAMETERS, 1)
         if made.place is Place.MAKER:
             operands["link"] = Operand(code=source.segment(made.model))
             decisions.edit(made.maker, Replace(source.span(made.maker), template, operands))
@@ -188,7 +190,7 @@ class _Writer:
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
         elif self._behind("optimizer", "link") and not is_assigned(context, made.setup):
             operands["model"] = Operand(code=source.segment(made.model))
-            template = template.replace("link.parameters()", _NO_PARAMETERS, 1)
+            template = template.replace(params, _NO_PARAMETERS, 1)
             decisions.edit(made.setup, Replace(source.span(made.setup), f"native.set_up({template}, model)", operands))
         elif self._behind("optimizer", "link"):
             assert isinstance(second, ast.Assign)
@@ -198,6 +200,11 @@ class _Writer:
             decisions.edit(second, ReplaceStatement(source.start(second), template, operands))
         else:
             decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
+
+    def _parameters(self, model: ast.expr) -> str:
+        """The parameters of a model; PyTorch's optimizers take an empty list of them as a group only."""
+        bare = is_bare(self.context.analysis, self.context.source, model)
+        return "[{'params': link.parameters()}]" if bare else "link.parameters()"
 
     def _setup(self, inst: Inst, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
         """The statement of ``setup``, whose model the optimizer has got already."""
@@ -212,7 +219,7 @@ class _Writer:
             its = {"self": self.context.operand(receiver.value), "link": self.context.operand(model_of(setup))}
             self.decisions.edit(setup, Replace(self.context.source.span(setup), "native.set_up(self, link)", its))
             return
-        lines = ["self = self(link.parameters())"] if made.place is Place.LATER else []
+        lines = [f"self = self({self._parameters(model_of(setup))})"] if made.place is Place.LATER else []
         once = self._named_once(setup)
         if once:
             lines = [f"{'self = ' * bool(lines)}native.set_up(self{f'({_NO_PARAMETERS})' * bool(lines)}, link)"]

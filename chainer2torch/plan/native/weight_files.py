@@ -7,6 +7,7 @@ first, and a file that Chainer wrote raises.
 from __future__ import annotations
 
 import ast
+import re
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
@@ -19,6 +20,7 @@ from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.optimizers import SAVED
 from chainer2torch.plan.native.places import function_of
 from chainer2torch.plan.project_rules import has_short_optimizers, reads_its_archives
+from chainer2torch.plan.parts.npz_paths import Named, named
 from chainer2torch.rules.signature import BindError, Bound
 
 _SAVE = "torch.save(obj.state_dict(), file)"
@@ -153,9 +155,21 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
         template = _SAVE_MANAGER
     if template == _LOAD and _is_tried(context, call) and not objects.of(context.kind(bound.given["obj"])):
         template, operands["ignore_names"] = _LOAD_EXCEPT, Operand(code="()")
+    if name.endswith("save_npz"):
+        template = _as_numpy_names(context, decisions, path, template)
     decisions.replace(call, template, operands)
     decisions.use(call.func)
     decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
+
+
+def _as_numpy_names(context: Context, decisions: Decisions, path: ast.expr, template: str) -> str:
+    """The template for a file of the name that NumPy gives it: ``.npz`` stands behind a path."""
+    how, literal = named(context, path)
+    if how is Named.WITHOUT and literal is not None and isinstance(literal.value, str):
+        decisions.replace(literal, repr(literal.value + ".npz"), {})
+    elif how is not Named.AS_GIVEN:
+        return re.sub(r"\bfile\b", "native.npz_path(file)", template)
+    return template
 
 
 def _arguments(context: Context, objects: Objects, call: ast.Call, name: str) -> Bound | None:

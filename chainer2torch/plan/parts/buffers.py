@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options
-from chainer2torch.analysis.models.array_kinds import is_buffer
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -78,7 +77,7 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
 
 
 def _is_tensor(context: Context, cls: ClassInfo, node: ast.Assign, target: ast.Attribute) -> bool:
-    if is_buffer(cls, target.attr):
+    if context.analysis.is_buffer(cls, target.attr):
         return not _is_registered_next(context, node)
     return is_kept(context, cls, target) and not is_brought_back(context, node.value)
 

@@ -23,6 +23,7 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.buffers import into_buffer
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
+from chainer2torch.plan.parts.mixed_updates import into_either, into_host_array, may_meet
 from chainer2torch.plan.questions.augmented_assignments import (
     HELPERS,
     is_used_as_variable,
@@ -30,8 +31,13 @@ from chainer2torch.plan.questions.augmented_assignments import (
     may_be_in_a_graph,
     may_stay_in_place,
 )
+from chainer2torch.plan.parts.passed_arrays import may_be_of_caller
 from chainer2torch.rules.table import Row
 
+_PASSED = "Chainer changes an array that a caller passes, and no Variable; no call says which it is. Here "
+_NEITHER, _ARRAYS = "neither changes", "NumPy's arrays change"
+_MEET = "one side may be an array of the host and the other a tensor, and NumPy changes no array by a tensor"
+_OUTSIDE = "NumPy's arrays change, and tensors that take no part in a graph"
 _OPERATORS: dict[type, str] = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -142,26 +148,23 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
     target = context.analysis.kind(node.target)
     value = context.analysis.kind(node.value)
     sign = _SIGNS.get(type(node.op))
-    if _into_host_array(context, decisions, node.value, target):
+    if into_host_array(context, decisions, node.value, target):
         return
-    if sign is not None and context.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
-        expression = ""
+    passed = sign is not None and not _is_variable(value) and not context.migrated and may_be_of_caller(context, node)
+    if may_meet(context, node):
+        if type(node.op) in HELPERS and _is_simple(node.target):
+            call = f"compat.{HELPERS[type(node.op)]}(target, value, may_be_array=True)"
+            _rebound(context, decisions, node, call)
+            return
+        decisions.mark(node, None, "numpy.ndarray", "review", _MEET, "C2T320")
+    elif sign is not None and context.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
         if is_used_as_variable(context, node):
-            expression = f"target {sign} value"
-        elif may_be_in_a_graph(context, node):
-            option = ", may_be_array=True" if may_be_array(context, node) else ""
-            expression = f"compat.{HELPERS[type(node.op)]}(target, value{option})"
-        if expression:
-            decisions.edit(
-                node,
-                ReplaceStatement(
-                    context.source.start(node),
-                    f"target = {expression}",
-                    {"target": context.operand(node.target), "value": context.operand(node.value)},
-                    context.training(node),
-                ),
-            )
-            decisions.mark(node, None, f"?.__i{_OPERATORS[type(node.op)]}__", "exact", "", "C2T390")
+            _rebound(context, decisions, node, f"target {sign} value", _PASSED + _NEITHER if passed else "")
+            return
+        if may_be_in_a_graph(context, node):
+            outside = may_be_array(context, node)
+            call = f"compat.{HELPERS[type(node.op)]}(target, value{', may_be_array=True' if outside else ''})"
+            _rebound(context, decisions, node, call, _PASSED + (_OUTSIDE if outside else _ARRAYS) if passed else "")
             return
     if sign is None or not _may_be_rebound(target, value):
         _into_tensor(context, decisions, node.value, target)
@@ -227,7 +230,18 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
         ),
     )
     row = context.rules.rows.get(name) or context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
-    decisions.mark(node, row, name, "exact", "", "C2T300")
+    decisions.mark(node, row, name, "review" if passed else "exact", _PASSED + _NEITHER if passed else "", "C2T300")
+
+
+def _rebound(context: Context, decisions: Decisions, node: ast.AugAssign, expression: str, note: str = "") -> None:
+    """``target = expression`` in the place of an operator whose target is of no known kind."""
+    operands = {"target": context.operand(node.target), "value": context.operand(node.value)}
+    decisions.edit(
+        node,
+        ReplaceStatement(context.source.start(node), f"target = {expression}", operands, context.training(node)),
+    )
+    row = context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
+    decisions.mark(node, row, row.name, "review" if note else "exact", note, "C2T390")
 
 
 def _may_be_rebound(target: Kind, value: Kind) -> bool:
@@ -277,8 +291,9 @@ def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
         if isinstance(target, ast.Subscript):
             kind = context.analysis.kind(target.value)
             _into_tensor(context, decisions, node.value, kind)
+            into_either(context, decisions, node.value, kind)
             if len(node.targets) == 1:
-                _into_host_array(context, decisions, node.value, kind)
+                into_host_array(context, decisions, node.value, kind)
             if (
                 kind == UNKNOWN
                 and context.imports_chainer
@@ -298,17 +313,6 @@ def _into_tensor(context: Context, decisions: Decisions, value: ast.expr, target
     known = (HostArray, Lst, Tup) if context.migrated else (HostArray, Lst, Tup, Unknown)
     if any(isinstance(k, known) for k in options(context.analysis.kind(value))):
         decisions.wrap(value, tensor_of(context, value))
-
-
-def _into_host_array(context: Context, decisions: Decisions, value: ast.expr, target: Kind) -> bool:
-    """Converts a tensor that was an array, where it is written into a NumPy array."""
-    kinds = options(context.analysis.kind(value))
-    if not all(isinstance(k, HostArray) for k in options(target)) or not all(
-        isinstance(k, Tensor) and k.array for k in kinds
-    ):
-        return False
-    decisions.wrap(value, "value.cpu().numpy()")
-    return True
 
 
 def _is_variable(kind: Kind) -> bool:

@@ -21,6 +21,8 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
+from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
+from chainer2torch.plan.questions.variable_tests import wraps
 from chainer2torch.plan.questions.type_tests import type_test, variable_asked
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
@@ -29,6 +31,10 @@ _OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
 _CODE = "C2T320"
 _MAY_BE_TENSOR = "an array of a model is a tensor by now; so is a Variable, for which this was False in Chainer"
+
+_OF_BOTH = (
+    "some calls give an array and others a Variable; here both are tensors, and what takes gradients is a Variable"
+)
 
 
 def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -49,6 +55,9 @@ def tested_class(context: Context, decisions: Decisions, call: ast.Call) -> None
     kinds = options(context.analysis.kind(call.args[0]))
     if UNKNOWN in kinds:
         _of_unknown(context, decisions, call)
+        return
+    if _is_of_both(context, call.args[0]):
+        _of_both(context, decisions, call)
         return
     arrays = [k for k in kinds if isinstance(k, Batch) or isinstance(k, Tensor) and k.array]
     others = (Dct, HostArray, Lst, Tup)  # no Variables, which a test for arrays tells from arrays
@@ -73,6 +82,25 @@ def _of_unknown(context: Context, decisions: Decisions, call: ast.Call) -> None:
     if not asserted and context.imports_chainer and context.analysis.kind(call.args[1]) == Ref("numpy.ndarray"):
         decisions.replace(call.args[1], "(numpy.ndarray, torch.Tensor)", {})
         decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE)
+
+
+def _is_of_both(context: Context, node: ast.expr) -> bool:
+    """Whether calls give a parameter arrays and Variables."""
+    kinds = options(context.analysis.kind(node))
+    tensors = all(isinstance(k, (HostArray, Tensor)) for k in kinds) and not all(_is_array(k) for k in kinds)
+    return tensors and is_fed_arrays(context, node)
+
+
+def _of_both(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``isinstance(x, np.ndarray)`` of such a parameter; a Variable that is made of an array is the same tensor."""
+    makes = (Ref("chainer.Variable"), Ref("chainer.variable.Variable"), Ref("chainer.as_variable"))
+    if context.analysis.kind(call.args[1]) != Ref("numpy.ndarray") or wraps(
+        context.source, call, lambda made: context.analysis.kind(made) in makes, asks_for_array=True
+    ):
+        return
+    decisions.replace(call, "not compat.is_variable(x)", {"x": context.operand(call.args[0])})
+    decisions.use(call.args[1])
+    decisions.mark(call.args[1], None, "numpy.ndarray", "review", _OF_BOTH, _CODE)
 
 
 def tested_number(context: Context, decisions: Decisions, value: ast.expr) -> bool:
@@ -100,7 +128,9 @@ def tested_type(context: Context, decisions: Decisions, node: ast.Compare) -> No
     if _asks_for_device(context, decisions, node, test.value, "" if test.negated else "not "):
         return
     kinds = options(context.analysis.kind(test.value))
-    if all(isinstance(k, Tensor) and k.array for k in kinds):
+    if _is_of_both(context, test.value):
+        decisions.mark(test.cls, None, "numpy.ndarray", "review", _OF_BOTH, _CODE)
+    elif all(isinstance(k, Tensor) and k.array for k in kinds):
         decisions.replace(test.cls, "torch.Tensor", {})
         decisions.mark(test.cls, None, "numpy.ndarray", "exact", "", _CODE)
 
@@ -114,6 +144,10 @@ def _asks_for_device(context: Context, decisions: Decisions, test: ast.expr, val
     decisions.use(value)
     decisions.mark(test, None, "numpy.ndarray", "exact", "", _CODE)
     return True
+
+
+def _is_array(kind: Kind) -> bool:
+    return isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array
 
 
 def _is_number(cls: Kind) -> bool:

@@ -10,11 +10,13 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.sequentials import sequential_classes
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
+from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
 from chainer2torch.plan.questions.type_tests import TypeTest, type_test, variable_asked
-from chainer2torch.plan.questions.variable_tests import harmless, wraps
+from chainer2torch.plan.questions.variable_tests import harmless, refuses, wraps
 from chainer2torch.rules.table import Row
 
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
+_REFUSED = "what takes gradients is stopped here, in Chainer every Variable"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
 _CUPY = "chainer.backends.cuda.cupy"
 _CUPY_ARRAY = "chainer.backends.cuda.ndarray"
@@ -77,12 +79,19 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
             quiet = True
     elif name == "chainer.Variable":
         kinds = options(context.analysis.kind(test.args[0]))
-        if not any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds) or harmless(context.source, test):
+        may_be_array = any(k == UNKNOWN or isinstance(k, Tensor) and k.array for k in kinds)
+        if not (may_be_array or is_fed_arrays(context, test.args[0])) or harmless(context.source, test):
             return
         if wraps(context.source, test, lambda made: context.reference(made) == name):
             decisions.replace(test, "compat.is_variable(x)", {"x": context.operand(test.args[0])})
             decisions.use(node)
             decisions.mark(node, row, row.name, "exact")
+            return
+        if refuses(context.source, test):
+            decisions.replace(test, "compat.is_variable(x)", {"x": context.operand(test.args[0])})
+            decisions.use(node)
+            arrays = all(isinstance(k, Tensor) and k.array for k in kinds)
+            decisions.mark(node, row, row.name, "exact" if arrays else "review", "" if arrays else _REFUSED)
             return
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
     elif not made:

@@ -19,6 +19,11 @@ _OWN = (
     "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
     "what the class gave it"
 )
+_IN_HOOK = (
+    "a module learns its name when what holds it is called under the hook, or set up; the model that is called first "
+    "has none, as one that nothing holds"
+)
+_OF_HOOKS = frozenset({"forward_preprocess", "forward_postprocess"})
 _BASES = (
     "chainer.Link",
     "chainer.Optimizer",
@@ -55,6 +60,9 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         for k in kinds
     ):
         decisions.mark(node, context.rules.rows.get("chainer.Link"), "chainer.Link.name", "review", _OWN)
+    elif isinstance(node.ctx, ast.Load) and _is_link_of_hook(context, node.value):
+        decisions.replace(node, "compat.link_name(link)", {"link": context.operand(node.value)})
+        decisions.mark(node, context.rules.rows["chainer.Link.name"], "chainer.Link.name", "review", _IN_HOOK)
     elif (
         kinds == (UNKNOWN,)
         and isinstance(node.ctx, ast.Load)
@@ -63,6 +71,22 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     ):
         decisions.replace(node, "compat.name_of(obj)", {"obj": context.operand(node.value)})
         decisions.mark(node, None, "?.name", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def _is_link_of_hook(context: Context, node: ast.expr) -> bool:
+    """Whether it is ``args.link`` in a hook's method, where Chainer hands it the layer."""
+    method = context.source.enclosing(node, ast.FunctionDef)
+    cls = context.enclosing_class(node)
+    if not isinstance(method, ast.FunctionDef) or method.name not in _OF_HOOKS or cls is None:
+        return False
+    parameters = [one.arg for one in method.args.args]
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "link"
+        and isinstance(node.value, ast.Name)
+        and parameters[1:2] == [node.value.id]
+        and context.analysis.derives(cls, "chainer.LinkHook")
+    )
 
 
 def _class_name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -13,8 +13,10 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts.unknown_owners import is_unknown_owner, unknown_owner
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
 from chainer2torch.plan.questions.registered import may_be_registered, registers_when_assigned
+from chainer2torch.plan.questions.scoped_functions import is_scope, run_inside
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _STANDS_IN = "stands in for a layer in a test: PyTorch takes nothing but a module under the name of one"
@@ -54,7 +56,7 @@ def run(context: Context) -> Decisions:
             else:
                 for target, value in _pairs(targets, node.value):
                     if (
-                        _is_ours(context, target)
+                        (_is_ours(context, target) or is_unknown_owner(context, target.value))
                         and (_registers(context, value) or _is_parameter(context, value))
                         and (not _in_init_scope(context, node) or keeps_no_links(context, target.value))
                     ):
@@ -96,6 +98,9 @@ def _attribute(
     called: dict[ast.ClassDef, frozenset[str]],
 ) -> None:
     assert node.value is not None
+    if context.analysis.kind(target.value) == UNKNOWN:
+        unknown_owner(context, decisions, node, target)
+        return
     if not _is_ours(context, target) or _has_own_setattr(context, target.value):
         return
     if registers_when_assigned(context, target.value):
@@ -120,7 +125,10 @@ def _attribute(
         return
     # `self.l2.W = self.l1.W` ties, and has been decided: not here
     free = () if registers else ((Part.EDIT, target), (Part.SITE, target))
-    if name in mixed:
+    inside, outside = run_inside(context.analysis, context.source, target.value)
+    if inside and not outside and name not in mixed:
+        return
+    if name in mixed or inside:
         with decisions.provided(free=free):
             decisions.mark(
                 target,
@@ -175,7 +183,7 @@ def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
             and callee.name == "builtins.setattr"
             and len(call.args) == 3
             and not call.keywords
-            and _is_link(context, call.args[0])
+            and (_is_link(context, call.args[0]) or is_unknown_owner(context, call.args[0]))
             and _registers(context, call.args[2])
         )
         or _in_init_scope(context, call)
@@ -349,16 +357,7 @@ def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
 
 
 def _in_init_scope(context: Context, node: ast.AST) -> bool:
-    return any(isinstance(ancestor, ast.With) and _is_scope(ancestor) for ancestor in context.source.ancestors(node))
-
-
-def _is_scope(node: ast.With) -> bool:
-    return any(
-        isinstance(i.context_expr, ast.Call)
-        and isinstance(i.context_expr.func, ast.Attribute)
-        and i.context_expr.func.attr == "init_scope"
-        for i in node.items
-    )
+    return any(is_scope(ancestor) for ancestor in context.source.ancestors(node))
 
 
 def _builders(context: Context) -> tuple[frozenset[str], frozenset[str]]:

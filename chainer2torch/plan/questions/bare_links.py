@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Source, nodes_of
 
 _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
+_CONTAINERS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential"})
+_FILLING = frozenset({"add_link", "add_param", "append", "extend", "init_scope", "insert"})
 
 
 def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
@@ -26,7 +28,9 @@ def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
     ]
     registering = {cls: _registering(analysis, cls) for cls in links}
     found: set[ClassInfo] = set()
-    while more := {c for c in links if c not in found and all(_is_bare(analysis, n, found) for n in registering[c])}:
+    while more := {
+        c for c in links if c not in found and all(_registers_nothing(analysis, n, found) for n in registering[c])
+    }:
         found |= more
     return frozenset(found - {base for base in found if _is_only_base(analysis, base, links, found)})
 
@@ -75,7 +79,7 @@ def _is_scope(item: ast.withitem) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "init_scope"
 
 
-def _is_bare(analysis: Analysis, node: ast.AST, bare: set[ClassInfo]) -> bool:
+def _registers_nothing(analysis: Analysis, node: ast.AST, bare: set[ClassInfo]) -> bool:
     """Whether a block may register nothing but links without parameters: all that it assigns may be one."""
     if not isinstance(node, ast.With):
         return False
@@ -99,3 +103,33 @@ def _hands_links_on(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "__init__":
         return False
     return bool(node.args[1:] or node.keywords or [a for a in node.args if not isinstance(a, ast.Name)])
+
+
+def is_bare(analysis: Analysis, source: Source, link: ast.expr) -> bool:
+    """Whether a link may be without any parameter: ``Noise()``, ``chainer.Sequential(F.relu)``."""
+    return any(
+        isinstance(kind, Inst)
+        and (
+            kind.cls in analysis.once(without_parameters)
+            or kind.cls in _CONTAINERS
+            and any(_makes_none(analysis, analysis.makers.get(site)) for site in kind.sites)
+            and not _is_filled(source, link)
+        )
+        for kind in options(analysis.kind(link))
+    )
+
+
+def _makes_none(analysis: Analysis, maker: ast.Call | None) -> bool:
+    """Whether a call makes a container of functions, or of nothing."""
+    if maker is None or maker.keywords or any(isinstance(one, ast.Starred) for one in maker.args):
+        return False
+    kinds = [kind for one in maker.args for kind in options(analysis.kind(one))]
+    return all(isinstance(kind, (Func, Ref)) for kind in kinds)
+
+
+def _is_filled(source: Source, link: ast.expr) -> bool:
+    """Whether a file adds something to a link of this name."""
+    if isinstance(link, ast.Call):
+        return False
+    name = ast.unparse(link)
+    return any(n.attr in _FILLING and ast.unparse(n.value) == name for n in source.of(ast.Attribute))

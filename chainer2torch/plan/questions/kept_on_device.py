@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import NONE, Tensor, options
-from chainer2torch.analysis.models.array_kinds import is_moved
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 
@@ -32,7 +31,7 @@ def is_kept(context: Context, cls: ClassInfo, target: ast.Attribute) -> bool:
     kinds = options(context.kind(target))
     return (
         context.choices.style == "native"
-        and is_moved(cls, target.attr)
+        and context.analysis.is_moved(cls, target.attr)
         and all(isinstance(kind, Tensor) or kind == NONE for kind in kinds)
     )
 

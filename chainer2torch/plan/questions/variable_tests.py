@@ -34,14 +34,18 @@ def harmless(source: Source, test: ast.Call) -> bool:
     )
 
 
-def wraps(source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], bool]) -> bool:
+def wraps(
+    source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], bool], asks_for_array: bool = False
+) -> bool:
     """Whether ``test`` decides on nothing but that a Variable is made of an array.
 
-    ``makes_variable`` tells whether what is called is chainer.Variable.
+    ``makes_variable`` tells whether what is called is chainer.Variable; ``asks_for_array`` is a test for an array.
     """
     if isinstance(test.args[1], ast.Tuple):
         return False
     of_variable, of_array = _branches_of(source, test)
+    if asks_for_array:
+        of_variable, of_array = of_array, of_variable
     name = ast.unparse(test.args[0])
     made = [
         node
@@ -54,6 +58,19 @@ def wraps(source: Source, test: ast.Call, makes_variable: Callable[[ast.expr], b
         and makes_variable(node.func)
     ]
     return len(made) == 1 and _without(of_variable, test.args[0], made) == _without(of_array, test.args[0], made)
+
+
+def refuses(source: Source, test: ast.Call) -> bool:
+    """Whether ``test`` lets arrays through and stops at a Variable: ``assert not isinstance(x, chainer.Variable)``."""
+    if isinstance(test.args[1], ast.Tuple):
+        return False
+    outer = source.parents[test]
+    negated = isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not)
+    stopped = source.parents[outer] if negated else None
+    if isinstance(stopped, ast.Assert) and stopped.test is outer:
+        return True
+    of_variable, _ = _branches_of(source, test)
+    return len(of_variable) == 1 and isinstance(of_variable[0], ast.Raise)
 
 
 def _branches_of(source: Source, test: ast.Call) -> tuple[list[Any], list[Any]]:
