@@ -440,9 +440,7 @@ def test_the_blank_lines_above_what_goes_stay(gone: str, expected: str) -> None:
 
 def test_a_new_last_argument_stands_where_the_last_one_stood() -> None:
     """The line of the closing parenthesis stays, with and without a comma above it."""
-    text = (
-        "from chainer import iterators\n\n\ndef f(d, n):\n    a = iterators.MultiprocessIterator(\n        d, 4,\n"
-    )
+    text = "from chainer import iterators\n\n\ndef f(d, n):\n    a = iterators.MultiprocessIterator(\n        d, 4,\n"
     result = "    a = DataLoader(\n        d, 4,\n        shuffle=True, num_workers=n, collate_fn=compat.collate"
     for last, expected in [("n\n    )\n", "\n    )\n"), ("n,\n    )\n", ",\n    )\n"), ("n)\n", ")\n")]:
         source = f"{text}        n_processes={last}    return a, n\n"

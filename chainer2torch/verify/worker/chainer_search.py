@@ -7,7 +7,6 @@ lines of the project that it ran. Written for Python 3.6 and Chainer 3 and newer
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import collections
-import itertools
 import json
 import os
 import re
@@ -19,14 +18,13 @@ from . import (
     chainer_snippets,
     missing,
     model_text,
-    search_areas,
     search_arrays,
     search_conditions,
     search_globals,
     search_methods,
+    search_neighbours,
     search_parts,
     search_room,
-    search_state,
     search_values,
     wire,
 )
@@ -234,7 +232,7 @@ class Search(object):
             ranked.sort(key=self._rank)
             parent = ranked.pop(0)
             begun = self.tried
-            for other, is_repair in self._neighbours(parent):
+            for other, is_repair in search_neighbours.neighbours(self, parent):
                 if self._over(end) or self.tried - self.farther > patience:
                     break
                 if not is_repair and self.tried - begun > _TURN and ranked:
@@ -325,46 +323,6 @@ class Search(object):
             if self.best is None or not attempt.method or self.best[3].method:
                 self.best = score, error, phase, attempt
         return Tried(score, self.tried, attempt, error, phase)
-
-    def _neighbours(self, tried):
-        """Changes of an attempt, each with whether its error suggests it."""
-        attempt = tried.attempt
-        asked = search_conditions.repairs(attempt.inputs, attempt.arguments, getattr(tried.error, "asked", ()))
-        repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, self.hints.get("options"))
-        repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(self, attempt, tried.error))
-        repairs = itertools.chain(repairs, search_parts.inputs_for_none(self, attempt, tried.error))
-        repairs = itertools.chain(search_parts.another_number(self, attempt, tried.error), repairs)
-        if self.takes_any:
-            repairs = itertools.chain(repairs, search_parts.that_is_lacking(self, attempt, tried.error))
-        sides = ()
-        if tried.phase != "build" and not isinstance(tried.error, search_room.Iterated):
-            sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=self.hints.get("side"))
-        for source, is_repair in ((repairs, True), (sides, False)):
-            for inputs, arguments in source:
-                yield (
-                    attempt._replace(
-                        inputs=collections.OrderedDict(
-                            (name, inputs[name]) for name in search_parts.order(inputs, attempt)
-                        ),
-                        arguments=collections.OrderedDict(arguments),
-                    ),
-                    is_repair,
-                )
-        for before in search_state.calls_before(attempt, tried.error, self.hints.get("setters", {})):
-            yield attempt._replace(before=before), True
-        for name in attempt.inputs if tried.phase != "build" else ():
-            for value in search_values.inputs_for(name):
-                changed = attempt.inputs.copy()
-                changed[name] = value
-                yield attempt._replace(inputs=changed), False
-        optional = [name for name in self.hints["values"] if name not in attempt.arguments]
-        for name in list(attempt.arguments) + optional:
-            for value in self.values(name)[:8] if name not in optional else self.hints["values"][name]:
-                if value == "None" and name in self.never_none and name not in self.optional:
-                    continue  # what Chainer makes of it, nobody has meant
-                changed = attempt.arguments.copy()
-                changed[name] = value
-                yield attempt._replace(arguments=changed), False
 
     # -- one attempt -------------------------------------------------------------------------------------------------
 
