@@ -213,7 +213,7 @@ class _Writer:
             its = {"self": self.context.operand(receiver.value), "link": self.context.operand(model_of(setup))}
             self.decisions.edit(setup, Replace(self.context.source.span(setup), "native.set_up(self, link)", its))
             return
-        lines = [f"self = self({parameters_of(context, model_of(setup))})"] if made.place is Place.LATER else []
+        lines = [f"self = self({parameters_of(self.context, model_of(setup))})"] if made.place is Place.LATER else []
         once = self._named_once(setup)
         if once:
             lines = [f"{'self = ' * bool(lines)}native.set_up(self{f'({_NO_PARAMETERS})' * bool(lines)}, link)"]
