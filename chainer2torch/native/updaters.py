@@ -120,7 +120,7 @@ class BatchUpdater:
     epoch_detail: Any = property(lambda self: self._manager.epoch_detail)  # where: connect_trainer
 
 
-class Updater(BatchUpdater):
+class IteratorUpdater(BatchUpdater):
     """The base of updaters that draw the batches themselves, of iterators that give lists of examples.
 
     Source: chainer.training.updaters.StandardUpdater.
@@ -128,14 +128,6 @@ class Updater(BatchUpdater):
 
     iteration = 0
     before: Any = 0  # where: helper.Epochs
-
-    def __init__(  # where: DataLoader
-        self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
-    ):
-        super().__init__(iterator, optimizer, converter, device)
-        # a loader under two names is one iterator
-        drawn = {id(each): Batches(each) for each in self._iterators.values() if isinstance(each, DataLoader)}
-        self._iterators = {name: drawn.get(id(each), each) for name, each in self._iterators.items()}
 
     def update(self) -> None:
         self.before = self.epoch_detail  # where: helper.Epochs
@@ -146,9 +138,9 @@ class Updater(BatchUpdater):
     is_new_epoch = property(lambda self: self._iterators["main"].is_new_epoch)  # where: is_new_epoch
     epoch_detail = property(lambda self: self._iterators["main"].epoch_detail)  # where: epoch_detail
 
-    @property
-    def previous_epoch_detail(self) -> Any:
-        return self._iterators["main"].previous_epoch_detail
+    previous_epoch_detail = property(
+        lambda self: self._iterators["main"].previous_epoch_detail
+    )  # where: previous_epoch_detail
 
     def finalize(self) -> None:
         for iterator in self._iterators.values():
@@ -169,6 +161,18 @@ class Updater(BatchUpdater):
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
         self.serialize(Serializer(state, loads=True))  # where: updater_saves
+
+
+class Updater(IteratorUpdater):
+    """The same, also of loaders of such lists. Source: chainer.training.updaters.StandardUpdater."""
+
+    def __init__(  # where: DataLoader
+        self, iterator: Any, optimizer: Any, converter: Any = None, device: Any = None
+    ):
+        super().__init__(iterator, optimizer, converter, device)
+        # a loader under two names is one iterator
+        drawn = {id(each): Batches(each) for each in self._iterators.values() if isinstance(each, DataLoader)}
+        self._iterators = {name: drawn.get(id(each), each) for name, each in self._iterators.items()}
 
 
 class StandardBatchUpdater(BatchUpdater):

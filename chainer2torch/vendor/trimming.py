@@ -31,7 +31,16 @@ _PARTS_ABOUT_SAVING = ("snapshot", "npz", "hdf5", "checkpoint")
 # own has a method `serialize` says nothing of it, while nobody calls one.
 _ABOUT_WHOLE = frozenset({TRAINING_SAVED, "snapshot", "resume", "autoload", ".serialize", "pickle"})
 _PARTS_OF_WHOLE = frozenset(
-    {"Batches", "MultiprocessIterator", "MultistepShift", "Saved", "SerialIterator", "Updater", "_Epochs", "_Shift"}
+    {
+        "Batches",
+        "IteratorUpdater",
+        "MultiprocessIterator",
+        "MultistepShift",
+        "Saved",
+        "SerialIterator",
+        "_Epochs",
+        "_Shift",
+    }
 )
 _EXTENSION = "helper.SavedExtension"  # it would have the empty state of other extensions without `Saved`
 _Home = tuple[Room, Definition]

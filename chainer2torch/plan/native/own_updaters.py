@@ -21,6 +21,7 @@ from chainer2torch.plan.native.flows import takers_of_display, written_in
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.places import is_reached_through
 from chainer2torch.plan.native.updater_bases import says_all
+from chainer2torch.plan.native.updater_choices import are_known
 from chainer2torch.plan.questions.overridden_methods import is_super
 
 UPDATER = "chainer.training.updaters.StandardUpdater"
@@ -36,6 +37,8 @@ _BASES: Mapping[tuple[bool, bool], str] = MappingProxyType(  # by whether it is 
         (False, True): "native.Updater",
     }
 )
+_OF_BOTH, _OF_ITERATORS = "native.Updater", "native.IteratorUpdater"
+_ITERATOR = "chainer.dataset.Iterator"
 _NAMED = frozenset({"iterator", "optimizer"})
 _ARGUMENTS = frozenset({"iterator", "optimizer", "converter", "device", None})  # None: `**kwargs`
 
@@ -192,11 +195,30 @@ def emit_base(objects: Objects, context: Context, decisions: Decisions, handed: 
         if not short and not handed:
             continue
         text = _BASES[handed, short]
+        text = _OF_ITERATORS if text == _OF_BOTH and _draws_of_own(objects, info) else text
         for base in node.bases:
             if context.kind(base) == Ref(UPDATER) and context.reference(base) is not None:
                 decisions.replace(base, text, {})
                 decisions.use(base)
                 decisions.mark(base, context.rules.rows[UPDATER], UPDATER, "exact")
+
+
+def _draws_of_own(objects: Objects, cls: ClassInfo) -> bool:
+    """Whether every updater of a class draws of an iterator of the program's own, and of no loader."""
+    analysis = objects.analysis
+    insts = [uses[0].inst for uses in objects.uses.values() if uses[0].inst.site]
+    makers = [analysis.makers.get(inst.site) for inst in insts if cls in analysis.mro(inst.cls)]
+    return bool(makers) and analysis.once(are_known) and all(m is not None and _gets_own(objects, m) for m in makers)
+
+
+def _gets_own(objects: Objects, maker: ast.Call) -> bool:
+    """Whether a call hands an iterator of the program's own over by itself: then there is no other."""
+    context = objects.context_of(maker)
+    given = given_to(objects, context, maker)
+    if isinstance(given, str) or given.iterator not in (*maker.args, *(k.value for k in maker.keywords)):
+        return False
+    kinds, derives = options(context.kind(given.iterator)), context.analysis.derives
+    return all(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and derives(k.cls, _ITERATOR) for k in kinds)
 
 
 __all__ = ["Given", "emit_base", "given_to", "model_given", "own_class", "takes_lists", "used", "why_not"]

@@ -31,15 +31,29 @@ def choices_of(analysis: Analysis, kind: Kind) -> frozenset[str | ClassInfo]:
     """The classes that an updater may have; one that is not known may be of any class of the project."""
     kinds = options(kind)
     known = {k.cls for k in kinds if isinstance(k, Inst) and analysis.derives(k.cls, _UPDATER)}
-    unknown = not kinds or any(not (isinstance(k, Inst) and analysis.derives(k.cls, _UPDATER)) for k in kinds)
-    return frozenset(known) | (analysis.once(own_updaters) if unknown else frozenset())
+    return frozenset(known) | (frozenset() if _is_known(analysis, kind) else analysis.once(own_updaters))
+
+
+def _is_known(analysis: Analysis, kind: Kind) -> bool:
+    kinds = options(kind)
+    return bool(kinds) and all(isinstance(k, Inst) and analysis.derives(k.cls, _UPDATER) for k in kinds)
+
+
+def are_known(analysis: Analysis) -> bool:
+    """Whether it is known of each Trainer of which classes its updater may be."""
+    return all(_is_known(analysis, analysis.kind(updater)) for updater in _given(analysis))
 
 
 def choices(analysis: Analysis) -> frozenset[frozenset[str | ClassInfo]]:
     """The classes of the updaters of each Trainer that is made somewhere."""
+    return frozenset(choices_of(analysis, analysis.kind(updater)) for updater in _given(analysis))
+
+
+def _given(analysis: Analysis) -> Iterator[ast.expr]:
+    """What Trainers get as their updaters."""
     calls = (call for module in analysis.project.modules.values() for call in module.source.of(ast.Call))
     given = (_updater_of(call) for call in calls if analysis.kind(call.func) == Ref(_TRAINER))
-    return frozenset(choices_of(analysis, analysis.kind(updater)) for updater in given if updater is not None)
+    return (updater for updater in given if updater is not None)
 
 
 def _updater_of(trainer: ast.Call) -> ast.expr | None:
@@ -111,4 +125,4 @@ def _is_trained(context: Context, call: ast.Call) -> bool:
     return any(isinstance(updater := _updater_of(trainer), ast.Name) and updater.id in names for trainer in trainers)
 
 
-__all__ = ["choices", "choices_of", "goes_to_unknown_updater", "own_updaters"]
+__all__ = ["are_known", "choices", "choices_of", "goes_to_unknown_updater", "own_updaters"]

@@ -417,6 +417,47 @@ def test_a_manager_asks_the_updater_for_epochs_that_only_that_knows(name, period
     assert ours["seen"] == theirs["seen"] != []
 
 
+MINE = """\
+class Mine(chainer.dataset.Iterator):
+    def __init__(self, dataset, batch_size):
+        self.dataset, self.batch_size, self.drawn = dataset, batch_size, 0
+
+    def __next__(self):
+        batch = [self.dataset[(self.drawn + i) % len(self.dataset)] for i in range(self.batch_size)]
+        self.drawn += self.batch_size
+        return batch
+
+    epoch = property(lambda self: self.drawn // len(self.dataset))
+    epoch_detail = property(lambda self: self.drawn / len(self.dataset))
+
+    def serialize(self, serializer):
+        self.drawn = serializer('drawn', self.drawn)
+
+
+"""
+GIVEN = {
+    "an iterator of its own": ("Twice", "compat.IteratorUpdater):"),
+    "one of two": ("(Twice if out else Many)", "compat.IteratorUpdater):"),
+    "an iterator or a loader": (
+        "(lambda it, opt: Twice(it, opt) if out else Twice(chainer.iterators.SerialIterator(data(9, 0), 3), opt))",
+        "compat.Updater):",
+    ),
+}
+
+
+@pytest.mark.parametrize("log", ["(1, 'epoch')", "(3, 'iteration')"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_updaters_of_iterators_of_its_own(name, log, tmp_path):
+    updater, form = GIVEN[name]
+    text = PROGRAM.format(**{**USUAL, "before": SEES + MINE + MANY, "updater": updater, "log": log, "more": COUNTS})
+    text = text.replace("chainer.iterators.SerialIterator(data(20, 0), 5, shuffle=False)", "Mine(data(20, 0), 6)")
+    assert "Mine(data(20, 0), 6)" in text
+    theirs, ours, code = both(text, head=HEAD)
+    assert form in code and "iters_per_epoch=compat.Epochs(updater)" in code, code
+    compare(theirs, ours, code, tmp_path)
+    assert ours["seen"] == theirs["seen"] != []
+
+
 @pytest.mark.parametrize("name", OWN_CLOCKS)
 def test_an_engine_has_no_such_clock(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **OWN_CLOCKS[name]})
