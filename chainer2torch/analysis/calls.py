@@ -48,6 +48,8 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
 _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "sum_to", "zeros"})
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
+# functions of Python's that call nothing of what they get, nor give it on
+_LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
 
@@ -158,8 +160,9 @@ class Calls(LibraryCalls):
             fed = [self._call_for_items(callee.name, args, keywords)]
         # `dict(a=f)`: what its items are is known
         known = isinstance(callee, Ref) and callee.name == "builtins.dict" and not args
+        looks = isinstance(callee, Ref) and callee.name in _LOOKING
         for kind in (*args, *(() if known else keywords.values())):
-            if kind.__class__ not in _NEVER_CALLED and (calls_models or not isinstance(kind, Inst)):
+            if kind.__class__ not in _NEVER_CALLED and (calls_models or not _are_objects(kind, looks)):
                 if not any(kind is one for one in fed):
                     self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
@@ -310,6 +313,17 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _are_objects(kind: Kind, in_lists: bool) -> bool:
+    """Whether a value is one of some objects, or (``len(layers)``) a list of such."""
+    return all(
+        isinstance(one, Inst)
+        or in_lists
+        and isinstance(one, (Lst, Dct))
+        and all(isinstance(k, Inst) for k in options(one.element))
+        for one in options(kind)
+    )
 
 
 def _holds_objects(kind: Kind) -> bool:
