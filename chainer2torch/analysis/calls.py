@@ -50,7 +50,7 @@ _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "s
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 # functions of Python's that call nothing of what they get, nor give it on
 _LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
-_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
+_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
 
 
@@ -298,9 +298,10 @@ class Calls(LibraryCalls):
                     self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
                     self.feed(option.info, ANY_KEYWORD, UNKNOWN)
-            elif isinstance(option, (Lst, Dct)):
-                if isinstance(option.element, (Func, Inst)):
-                    self.escape(option.element)
+            elif isinstance(option, (Lst, Dct, Tup)):  # `OrderedDict([('fc', [self.fc])])`
+                for held in option.items if isinstance(option, Tup) else options(option.element):
+                    if isinstance(held, (Func, Inst, Lst, Partial, Tup)):
+                        self.escape(held)
             elif isinstance(option, Inst) and sequences.is_sequential(self, option):
                 sequences.called(self, option, [Tensor()])
             elif isinstance(option, Inst) and isinstance(option.cls, str):
