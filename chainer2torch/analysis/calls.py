@@ -48,7 +48,9 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 _WITH_KEY = frozenset({"builtins.max", "builtins.min", "builtins.sorted"})
 _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "sum_to", "zeros"})
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
-_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Tup})  # what ``escape`` passes over
+# functions of Python's that call nothing of what they get, nor give it on
+_LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
+_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
 
 
@@ -158,8 +160,9 @@ class Calls(LibraryCalls):
             fed = [self._call_for_items(callee.name, args, keywords)]
         # `dict(a=f)`: what its items are is known
         known = isinstance(callee, Ref) and callee.name == "builtins.dict" and not args
+        looks = isinstance(callee, Ref) and callee.name in _LOOKING
         for kind in (*args, *(() if known else keywords.values())):
-            if kind.__class__ not in _NEVER_CALLED and (calls_models or not isinstance(kind, Inst)):
+            if kind.__class__ not in _NEVER_CALLED and (calls_models or not _are_objects(kind, looks)):
                 if not any(kind is one for one in fed):
                     self.escape(kind)
         if isinstance(callee, Ref) and node is not None:
@@ -305,9 +308,10 @@ class Calls(LibraryCalls):
                     self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
                     self.feed(option.info, ANY_KEYWORD, UNKNOWN)
-            elif isinstance(option, (Lst, Dct)):
-                if isinstance(option.element, (Func, Inst)):
-                    self.escape(option.element)
+            elif isinstance(option, (Lst, Dct, Tup)):  # `OrderedDict([('fc', [self.fc])])`
+                for held in option.items if isinstance(option, Tup) else options(option.element):
+                    if isinstance(held, (Func, Inst, Lst, Partial, Tup)):
+                        self.escape(held)
             elif isinstance(option, Inst) and sequences.is_sequential(self, option):
                 sequences.called(self, option, [Tensor()])
             elif isinstance(option, Inst) and isinstance(option.cls, str):
@@ -324,6 +328,17 @@ class Calls(LibraryCalls):
 
 def _is_array(kind: Kind) -> bool:
     return isinstance(kind, Tensor) and kind.array
+
+
+def _are_objects(kind: Kind, in_lists: bool) -> bool:
+    """Whether a value is one of some objects, or (``len(layers)``) a list of such."""
+    return all(
+        isinstance(one, Inst)
+        or in_lists
+        and isinstance(one, (Lst, Dct))
+        and all(isinstance(k, Inst) for k in options(one.element))
+        for one in options(kind)
+    )
 
 
 def _holds_objects(kind: Kind) -> bool:

@@ -23,7 +23,7 @@ class ImageDataset(Dataset[Any]):
         return len(self._paths)
 
     def __getitem__(self, i: int) -> Any:
-        return read_image(os.path.join(self._root, self._paths[i]), self._dtype)
+        return read_picture(os.path.join(self._root, self._paths[i]), self._dtype)
 
 
 class LabeledImageDataset(Dataset[Any]):
@@ -43,10 +43,10 @@ class LabeledImageDataset(Dataset[Any]):
 
     def __getitem__(self, i: int) -> Any:
         path, label = self._pairs[i]
-        return read_image(os.path.join(self._root, path), self._dtype), np.array(label, self._label_dtype)
+        return read_picture(os.path.join(self._root, path), self._dtype), np.array(label, self._label_dtype)
 
 
-def read_image(path: str, dtype: Any) -> Any:
+def read_picture(path: str, dtype: Any) -> Any:
     """An image file as an array, by default of torch's dtype. Source: chainer.datasets.ImageDataset."""
     from PIL import Image
 

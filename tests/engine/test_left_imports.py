@@ -248,3 +248,18 @@ def test_what_is_imported_where_an_import_failed_is_guarded_as_well(error):
         space["step"](1)
     assert [site.state for site in result.sites if site.symbol.endswith("_lstm")] == ["manual"]
     assert migrate_source(result.code, options=Options(style="native")).code == result.code
+
+
+def test_array_libraries_that_a_text_names_stay():
+    """``eval('np.arange(3)')`` raised a NameError where every other use of NumPy had become one of torch's."""
+    head = "import numpy as np\nimport chainer\nimport chainer.functions as F\n\n\n"
+    text = "def run(t):\n    w = chainer.Variable(np.ones(3, dtype='f'))\n    return F.relu(w), {}\n"
+    for ran, stays in (
+        ("eval('np.arange(3)')", True),
+        ("eval(t, {'np': 1})", True),
+        ("eval('t')", False),
+        ("eval('t.np')", False),
+        ("eval(t)", False),
+    ):
+        code = migrate_source(head + text.format(ran), options=Options(style="native")).code
+        assert ("import numpy as np" in code) is stays, ran

@@ -25,6 +25,7 @@ READ = {
     "by keyword": "found.append(np.sum(a=losses).tolist())",
     "begun again": "found.append(float(np.sum(losses)))\n    losses = []\n    losses.append(loss.array)\n"
     "    found.append(float(np.mean(losses)))",
+    "a function of the file": "found.append(mean(1, losses))",
     "cleared": "found.append(float(np.sum(losses)))\n    losses.clear()\n    found.append(len(losses))",
 }
 ELSEWHERE = {
@@ -35,14 +36,29 @@ ELSEWHERE = {
     "another name": "other = losses\n    found.append(float(np.sum(losses)))",
     "a closure": "found.append((lambda: float(np.sum(losses)))())",
     "nothing": "pass",
+    "a function that takes an item": "found.append(first(losses))",
+    "a method": "found.append(Own().mean(losses))",
     "an own print": "print = shown\n    print(losses)",
 }
 SHOWN = "\ndef shown(values):\n    return [float(v) for v in values]\n"
 
 
+HELPER = """
+def mean(kind, values):
+    return float(np.mean(values)) + float(np.sum(values)) / len(values)
+
+def first(values):
+    return float(np.mean(values[0]))
+
+class Own:
+    def mean(self, values):
+        return float(np.mean(values))
+"""
+
+
 @pytest.mark.parametrize("use", READ)
 def test_what_the_host_reads_is_brought_there_once(use):
-    theirs, ours, code = run(PROGRAM.replace("USE", READ[use]))
+    theirs, ours, code = run(HELPER + PROGRAM.replace("USE", READ[use]))
     assert "losses.append(loss.detach().cpu().numpy())" in code
     assert "for array in" not in code and "compat." not in code
     assert theirs == ours
@@ -50,7 +66,7 @@ def test_what_the_host_reads_is_brought_there_once(use):
 
 @pytest.mark.parametrize("use", ELSEWHERE)
 def test_other_lists_hold_what_they_are_given(use):
-    assert "losses.append(loss.detach())" in migrated(SHOWN + PROGRAM.replace("USE", ELSEWHERE[use])).code
+    assert "losses.append(loss.detach())" in migrated(SHOWN + HELPER + PROGRAM.replace("USE", ELSEWHERE[use])).code
 
 
 def test_a_list_of_the_module():

@@ -247,3 +247,77 @@ def test_a_list_is_never_none(axes):
     theirs, ours, code = run(text)
     assert "torch.permute(x, " in code
     np.testing.assert_array_equal(theirs[0], ours[0])
+
+
+LOOKED_AT = """
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(4, 3, initialW=0.5)
+            self.b = L.Linear(3, 2, initialW=0.25)
+        own = [self.a, self.b]
+        ASK
+
+    def forward(self, x):
+        return self.b(F.tanh(self.a(x)))
+
+def run(xs):
+    return [np.array(Net()(F.reshape(F.concat(xs, axis=1), (2, 2, 2))).array)]
+"""
+
+
+@pytest.mark.parametrize("ask", ["print(len(own))", "str(own)", "isinstance(own[0] if own else own, L.Linear)"])
+def test_layers_that_a_function_of_pythons_looks_at(ask):
+    theirs, ours, code = run(LOOKED_AT.replace("ASK", ask))
+    assert "nn.Linear(4, 3)" in code and "compat.Linear" not in code
+    assert "self.a(torch.flatten(x, 1))" in code
+    np.testing.assert_allclose(theirs[0], ours[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("ask", ["dict(zip('ab', own))", "self.kept = list(zip(own, own))", "eval('call')(own)"])
+def test_layers_that_go_on_from_there_may_be_called(ask):
+    assert "compat.Linear(4, 3)" in migrated(LOOKED_AT.replace("ASK", ask)).code
+
+
+IN_PAIRS = """
+import collections
+import chainer.links as L
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(4, 3, initialW=0.5)
+        self.functions = PAIRS
+
+    def forward(self, x):
+        h = x
+        for funcs in self.functions.values():
+            for func in funcs:
+                h = func(h)
+        return h
+
+    def alone(self, x):
+        return self.fc(x)
+
+def run(xs):
+    x = F.reshape(F.concat(xs, axis=1), SHAPE)
+    net = Net()
+    return [np.array(net(x).array), np.array(net.alone(x).array)]
+"""
+
+
+@pytest.mark.parametrize(
+    "pairs", ["collections.OrderedDict([('fc', [self.fc])])", "dict([('fc', (self.fc, F.relu))])", "{'fc': [self.fc]}"]
+)
+@pytest.mark.parametrize("shape", ["(2, 2, 2)", "(2, 1, 4)", "(2, 4, 1, 1)"])
+def test_layers_in_pairs_are_called_there_too(pairs, shape):
+    """The calls that are seen flattened, and the one in the loop did not: silently another shape for (2, 1, 4)."""
+    theirs, ours, code = run(IN_PAIRS.replace("PAIRS", pairs).replace("SHAPE", shape))
+    assert "compat.Linear(4, 3)" in code or "func(torch.flatten(" in code
+    for one, other in zip(theirs, ours):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -92,9 +92,30 @@ def _is_read_on_host(source: Source, scope: ast.AST, name: str, libraries: froze
                 return False
         elif _reads(parent, use, libraries):
             read = read or ast.unparse(parent.func) != "len"  # type: ignore[attr-defined]
+        elif _handed_on(source, parent, use, libraries):
+            read = True
         else:
             return False
     return read
+
+
+def _handed_on(source: Source, call: ast.AST, use: ast.expr, libraries: frozenset[str]) -> bool:
+    """Whether a function of the file gets the list which only hands it to such calls itself."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or use not in call.args:
+        return False
+    named = [f for f in source.of(ast.FunctionDef) if f.name == call.func.id and source.parents.get(f) is source.tree]
+    if len(named) != 1 or named[0].decorator_list:
+        return False
+    (function,) = named
+    place = call.args.index(use)
+    if place >= len(function.args.args) or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    name = function.args.args[place].arg
+    uses = [n for n in source.of(ast.Name) if n.id == name and _scope(source, n) is function]
+    inner = any(n.id == name and function in source.ancestors(n) and n not in uses for n in source.of(ast.Name))
+    parents = [source.parents[n] for n in uses]
+    parents = [source.parents[p] if isinstance(p, ast.keyword) else p for p in parents]
+    return bool(uses) and not inner and all(_reads(p, n, libraries) for p, n in zip(parents, uses))
 
 
 def _is_inner(source: Source, use: ast.AST, scope: ast.AST) -> bool:

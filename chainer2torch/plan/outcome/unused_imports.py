@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Collection, Iterable
 
 from chainer2torch.analysis.kinds import Ref
@@ -11,9 +12,11 @@ from chainer2torch.analysis.scopes import Scope
 from chainer2torch.analysis.source import Nodes
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.ledger import Ledger
+from chainer2torch.plan.residue import runs_text
 
 _REPLACED = frozenset({"numpy", "cupy", "copy", "imp"})  # modules of which calls are rewritten
 _NAMES_REPLACED = frozenset({"copy", "imp", "distutils.util"})  # and those of which names are
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, the numbers of the aliases that go
 
 
@@ -85,7 +88,7 @@ def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tupl
     ]
     if not statements:
         return {}, frozenset()
-    before, after = _loaded(context.source), _loaded(output) | taken
+    before, after = _loaded(context.source), _loaded(output) | _in_texts(output) | taken
     removals: Removals = {}
     idle: set[str] = set()
     for statement in statements:
@@ -112,6 +115,18 @@ def _loaded(nodes: Nodes) -> set[str]:
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             names |= {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
     return names
+
+
+def _in_texts(nodes: Nodes) -> set[str]:
+    """The words of texts that run: ``eval('np.arange(3)')``. A text that is not known may name anything."""
+    calls = [call for call in nodes.of(ast.Call) if runs_text(call)]
+    if not calls:
+        return set()
+    if all(isinstance(call.args[0], ast.Constant) for call in calls):
+        texts = [str(call.args[0].value) for call in calls]  # type: ignore[attr-defined]
+    else:
+        texts = [n.value for n in nodes.of(ast.Constant) if isinstance(n.value, str)]
+    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def _star_used(context: Context, ledger: Ledger) -> bool:
