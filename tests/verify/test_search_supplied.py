@@ -6,7 +6,8 @@ import pytest
 
 from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import model_text, search_globals
+from chainer2torch.verify.models import tables
+from chainer2torch.verify.worker import model_text, search_globals, search_parts
 from tests.support import model_batch
 
 NET = """
@@ -64,6 +65,16 @@ class Old(chainer.Chain):
         return F.softmax_cross_entropy(self.fc(h), t)
 
 
+class Pair(chainer.Chain):
+    def __init__(self, latent_dim):
+        super().__init__(a=L.Linear(12, 5), b=L.Linear(latent_dim, 5))
+
+    def __call__(self, pair):
+        x = pair[0]
+        z = pair[1]
+        return F.relu(self.a(F.reshape(x, (-1, 12)))) + self.b(z)
+
+
 class Lost(chainer.Chain):
     def __init__(self):
         super().__init__(a=L.Linear(6, n_never))
@@ -100,6 +111,7 @@ def report(trees):
         ("Noisy", "Noisy() after train = True of"),
         ("Hidden", "Hidden() after n_units = 12 of"),
         ("Old", "Old() of f32[4,1,"),
+        ("Pair", "Pair("),
     ],
 )
 def test_what_only_the_script_makes_is_given(report, name, said):
@@ -119,6 +131,7 @@ def test_a_name_that_nothing_binds_is_the_reason(report):
         ("Noisy", "if train else", "if not train else"),
         ("Hidden", "torch.tanh(", "torch.sigmoid("),
         ("Old", "self.conv(x)), 2,", "self.conv(x)), 2, padding=1,"),
+        ("Pair", "+ self.b(", "- self.b("),
     ],
 )
 def test_planted_faults_are_not_proved(trees, tmp_path, cls, right, wrong):
@@ -151,6 +164,30 @@ def test_planted_faults_are_not_proved(trees, tmp_path, cls, right, wrong):
 )
 def test_an_expression_that_cannot_be_computed(text, value):
     assert search_globals.guess(ast.parse(text, mode="eval").body) == value
+
+
+def test_what_is_taken_apart_is_given_as_several():
+    cls = ast.parse(
+        "class A:\n"
+        "    def pair(self, x, t):\n        return x[0] + x[1] + t[0]\n"
+        "    def unpacked(self, x):\n        a, b, c = x\n        return a\n"
+        "    def rows(self, x):\n        return x[0] + x[1] + len(x)\n"
+        "    def last(self, x):\n        return x[-1] + x[1]\n"
+        "    def state(self, s):\n        return s['c'] + s['h']\n"
+    ).body[0]
+    found = {
+        method.name: {a.arg: list(tables._keys(method, a.arg)) for a in method.args.args[1:]} for method in cls.body
+    }
+    assert found == {
+        "pair": {"x": ["0", "1"], "t": []},
+        "unpacked": {"x": ["0", "1", "2"]},
+        "rows": {"x": []},
+        "last": {"x": []},
+        "state": {"s": ["c", "h"]},
+    }
+    assert model_text.call_of("step", ["x[0]", "x[1]", "t"]) == "model.step([x0, x1], x2)"
+    ways = [list(reading(["x", "t"])) for reading in search_parts.readings({"forward": {"x": ["0", "1"]}}, "")]
+    assert ways == [["x[0]", "x[1]", "t"], ["x", "t"]]
 
 
 def test_a_value_goes_to_its_own_module_alone(tmp_path, monkeypatch):

@@ -49,7 +49,10 @@ def old(monkeypatch):
     for name in first_version._FUNCTIONS + ["dropout"]:
         monkeypatch.setattr(F, name, getattr(F, name))
     links = (L.Inception, L.ConvolutionND, L.LSTM, L.StatelessLSTM, L.GRU, L.InceptionBN, L.MLPConvolution2D, L.Highway)
-    for cls in (*links, L.BatchNormalization):
+    stacks = (L.NStepLSTM, L.NStepBiLSTM, L.NStepGRU, L.NStepBiGRU)
+    for cls in stacks:
+        monkeypatch.setattr(cls, "forward", cls.forward)
+    for cls in (*links, *stacks, L.BatchNormalization):
         monkeypatch.setattr(cls, "__init__", cls.__init__)
     for name in first_version._PLACES:
         monkeypatch.setattr(getattr(L, name), "__init__", getattr(L, name).__init__)
@@ -71,6 +74,7 @@ def test_arguments_of_version_1(old):
     assert L.Linear(3, 2, 1.0, 0.5).b is not None and L.Linear(3, 2, True).b is None
     assert F.relu(x, use_cudnn=False).shape == x.shape
     assert L.BatchNormalization(3, use_cudnn=False)(x).shape == x.shape
+    assert len(L.NStepLSTM(2, 3, 4, 0.1, True)) == len(L.NStepGRU(2, 3, 4, 0.1, use_cudnn=False)) == 2
     with pytest.raises(TypeError, match="not a mode"):  # tried as the predictor of ``self.predictor(x, train)``
         L.Linear(3, 2)(x[:, :, 0, 0], True)
     assert (F.dropout(x, train=False).data == 1).all() and (F.dropout(x, 0.5, True).data != 1).any()

@@ -15,7 +15,7 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, Ref, options as kinds_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.verify.models import compared
+from chainer2torch.verify.models import compared, tables
 from chainer2torch.verify.models.fitting import fitting
 from chainer2torch.verify.models.inferred_arguments import Calls, by_name
 from chainer2torch.verify.models.inferred_inputs import Reader
@@ -97,7 +97,7 @@ class Hints:
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
             "first": self._first_sort(cls),
             "setters": _setters(owners),
-            "keys": _keys(owners),
+            "keys": tables.keys(owners),
             "given": sorted({k.arg for call in self._calls.that_make(cls) for k in call.keywords if k.arg}),
             "fitting": {name: [c.name for c in fit] for name, fit in fit.items()},
             "is_first_version": self._analysis.project.eras.get(cls.module.path) == 1,
@@ -270,29 +270,6 @@ def _setters(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
             for attribute in (*made, *_set_in(method.node, method.node.args.args[0].arg)):
                 found.setdefault(attribute, {}).setdefault("@" * bool(made) + name, needed)
     return found
-
-
-def _keys(owners: Sequence[ClassInfo]) -> dict[str, dict[str, list[str]]]:
-    """For each method that takes tables, as a state by names (``state['h1']``): its parameters with their keys."""
-    found: dict[str, dict[str, list[object]]] = {}
-    for owner in owners:
-        for name, method in owner.methods.items():
-            names = {parameter for parameter, _ in parameters(method)}
-            for node in ast.walk(method.node):
-                if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
-                    continue
-                if isinstance(node.value, ast.Name) and node.value.id in names and isinstance(node.slice, ast.Constant):
-                    keys = found.setdefault(name, {}).setdefault(node.value.id, [])
-                    keys += [key for key in [node.slice.value] if key not in keys]
-    texts = {
-        method: {name: [str(key) for key in keys] for name, keys in tables.items() if _are_texts(keys)}
-        for method, tables in found.items()
-    }
-    return {method: tables for method, tables in texts.items() if tables}
-
-
-def _are_texts(keys: Sequence[object]) -> bool:
-    return all(isinstance(key, str) for key in keys)
 
 
 def _set_in(function: ast.AST, own: str) -> Iterator[str]:

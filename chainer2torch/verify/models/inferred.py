@@ -148,8 +148,10 @@ def _left(reader: Reader, calls: Calls, cls: ClassInfo, target: str, why: str, h
     except Unclear as also:
         inputs, why = {}, str(also)
     hints["inputs"] = {name: plain_spec(array) for name, array in inputs.items() if array}
-    is_film = hints["first"].endswith("films") and None in inputs.values()  # what is tried first has no such thing
-    if not made or not inputs or is_film:
+    # what is tried first has no such things
+    is_film = hints["first"].endswith("films") and None in inputs.values()
+    tables = hints["keys"].get("__call__") or hints["keys"].get("forward") or {}
+    if not made or not inputs or is_film or any(key.isdigit() for keys in tables.values() for key in keys):
         return Left(target, why, required, list(inputs), settled_by_table=True, hints=hints)
     tries = [
         dataclasses.replace(entry, started=hints["started"])

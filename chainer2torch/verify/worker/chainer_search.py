@@ -156,13 +156,15 @@ class Search(object):
     def _of_method(self, cls, constructor, method, end):
         name, parameters = method
         known = self.hints["inputs"] if not name else {}
-        waiting = []
-        for arguments in self._makers(constructor):
-            for names in search_methods.names(parameters):
-                names = search_parts.with_tables(names, self.hints.get("keys", {}), name)
-                for inputs in search_parts.starts(self.hints, names, known):
-                    waiting.append(Attempt(arguments, name, inputs))
-        return self._climb(waiting, end)
+        found = None
+        for reading in search_parts.readings(self.hints.get("keys", {}), name):
+            waiting = []
+            for arguments in self._makers(constructor):
+                for names in map(reading, search_methods.names(parameters)):
+                    starts = search_parts.starts(self.hints, names, known)
+                    waiting += [Attempt(arguments, name, inputs) for inputs in starts]
+            found = found or self._climb(waiting, end)
+        return found
 
     def _makers(self, constructor):
         """Arguments to begin with: as the project makes the class, then by the names of the parameters."""

@@ -33,6 +33,7 @@ _LINKS_AMONG_FUNCTIONS = (
 ).split()
 # By link: where ``wscale`` stood, and the names from there on, then and now.
 _THEN = ("wscale", "bias", "nobias", "use_cudnn", "initialW", "initial_bias", "deterministic")
+_STACKED = 4  # n_layers, in_size, out_size, dropout
 _PLACES = {
     "Convolution2D": (5, _THEN),
     "DilatedConvolution2D": (6, _THEN),
@@ -95,6 +96,7 @@ class FirstVersion(object):
         for name, places in (("NStepLSTM", 3), ("NStepBiLSTM", 3), ("NStepGRU", 2), ("NStepBiGRU", 2)):
             if hasattr(L, name):
                 getattr(L, name).forward = _with_train(getattr(L, name).forward, places)
+                getattr(L, name).__init__ = _at_most(getattr(L, name).__init__, _STACKED)
         L.Linear.forward = _of_one_input(L.Linear.forward)
         L.BatchNormalization.forward = self._normalization(L.BatchNormalization.forward)
         chainer.Variable.__init__ = _without_volatile(chainer.Variable.__init__)
@@ -175,6 +177,17 @@ def _with_train(forward, places):
         train = kwargs.pop("train", args[places] if len(args) > places else None)
         with _mode(train):
             return forward(link, *args[:places], **kwargs)
+
+    return wrapped
+
+
+def _at_most(init, places):
+    """A constructor that knows ``use_cudnn`` behind its other arguments."""
+    init = _without(init)
+
+    @functools.wraps(init)
+    def wrapped(link, *args, **kwargs):
+        return init(link, *args[:places], **kwargs)
 
     return wrapped
 

@@ -127,7 +127,7 @@ def text(target, arguments, method, inputs, torch=False, called="", before="", s
 
 def call_of(method, names):
     """The call of a model with inputs by the names of its parameters, in order: those named ``state[h]`` are what a
-    table has. Empty where none is; else a text of Python.
+    table has, ``pair[0]`` what a list has. Empty where none is; else a text of Python.
     """
     if not any("[" in name for name in names):
         return ""
@@ -140,9 +140,14 @@ def call_of(method, names):
             if top not in tables:
                 tables[top] = []
                 parts.append(tables[top])
-            tables[top].append("{!r}: x{}".format(key[:-1], number))
-    given = [part if isinstance(part, str) else "{" + ", ".join(part) + "}" for part in parts]
+            value = "x{}".format(number)
+            tables[top].append(value if key[:-1].isdigit() else "{!r}: {}".format(key[:-1], value))
+    given = [part if isinstance(part, str) else _several(part) for part in parts]
     return "model{}({})".format("." + method if method else "", ", ".join(given))
+
+
+def _several(parts):
+    return ("[{}]" if ": " not in parts[0] else "{{{}}}").format(", ".join(parts))
 
 
 def _starts(target, started):

@@ -18,7 +18,8 @@ SEVERAL = (("8", "8"), (search_values.LINK, search_values.LINK), ("[8, 8]",))
 
 def starts(hints, names, known):
     """Inputs to begin with: what the code tells of them, the others of one sort."""
-    known = dict(((name, search_values.VECTOR) for name in names if "[" in name), **known)
+    tables = [name for name in names if "[" in name and not re.search(r"\[\d+\]$", name)]
+    known = dict(((name, search_values.VECTOR) for name in tables), **known)
     open_ = [name for name in names if not known.get(name)]
     for sort in search_values.sorts(open_, hints["first"]):
         given = dict(zip(open_, sort))
@@ -29,8 +30,18 @@ def starts(hints, names, known):
         yield collections.OrderedDict((name, given.get(name, known.get(name))) for name in names)
 
 
+def readings(keys, method):
+    """What becomes of the names of a method's inputs: those of what is in them, and as they are, where they may be
+    arrays.
+    """
+    yield lambda names: with_tables(names, keys, method)
+    tables = keys.get(method) if method else keys.get("__call__") or keys.get("forward")
+    if any(key.isdigit() for some in (tables or {}).values() for key in some):
+        yield lambda names: names
+
+
 def with_tables(names, keys, method):
-    """The names of a method's inputs, with one for each value of a table that it takes: ``state[h1]``."""
+    """The names of a method's inputs, with one for each value of a table that it takes, or of a list: ``state[h1]``."""
     tables = keys.get(method) if method else keys.get("__call__") or keys.get("forward")
     found = []
     for name in names:

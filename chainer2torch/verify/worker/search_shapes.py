@@ -22,6 +22,9 @@ def repaired(inputs, arguments, text, error):
         found = re.match("{} != {}$".format(_SHAPE, _SHAPE), actual)
         for a, b in ((1, 2), (2, 1)) if found else ():
             yield from _whole(inputs, arguments, _numbers(found.group(a)), _numbers(found.group(b)))
+    known = re.search(r"known_size\(=(\d+)\)", expect)  # of what is reshaped
+    if known and 0 < int(known.group(1)) < _LONGEST:
+        yield from _rows(inputs, arguments, int(known.group(1)))
     if "shape-mismatch" in text or "not aligned" in text:
         yield from _as_made(inputs, arguments)
     reshaped = re.search(r"reshape array of size \d+ into shape " + _SHAPE, text)
@@ -94,6 +97,13 @@ def _whole(inputs, arguments, shape, other):
     for name, spec in inputs.items():
         if isinstance(spec, dict) and spec["shape"] == shape:
             yield dict(inputs, **{name: dict(spec, shape=other)}), arguments
+
+
+def _rows(inputs, arguments, length):
+    """Rows of so many numbers, or whose axes are so many together."""
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["dtype"][0] == "f" and spec["shape"]:
+            yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + [length])}), arguments
 
 
 def _as_made(inputs, arguments):
