@@ -248,16 +248,11 @@ class Calls(LibraryCalls):
             return
         if kind.__class__ not in _HOLDS_NONE:
             held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
-            arrays = [k for one in held for k in options(one) if isinstance(k, HostArray) or _is_array(k)]
-            if arrays:
-                func.array_fed.add(name)
-            if any(isinstance(k, HostArray) for k in arrays):
+            if any(isinstance(k, HostArray) for one in held for k in options(one)):
                 func.host_fed.add(name)
         for option in options(kind):
-            if isinstance(option, Tensor):
+            if option.__class__ is Tensor:
                 func.tensor_fed.add(name)
-                if option.array:
-                    func.array_fed.add(name)
             elif option.__class__ in (Lst, Tup, Dct):
                 func.list_fed.add(name)
         old = func.params.get(name)
@@ -324,10 +319,6 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
-
-
-def _is_array(kind: Kind) -> bool:
-    return isinstance(kind, Tensor) and kind.array
 
 
 def _are_objects(kind: Kind, in_lists: bool) -> bool:

@@ -104,7 +104,7 @@ def _parsed(spec: str, bound: dict[str, Kind]) -> Kind:
             return kind
         if isinstance(kind, HostArray):  # a function of an array gives a Variable
             return Tensor(kind.rank, kind.dtype)
-        return dataclasses.replace(kind, array=False) if isinstance(kind, Tensor) else Tensor()
+        return dataclasses.replace(kind, array=False, either=False) if isinstance(kind, Tensor) else Tensor()
     if spec.startswith("(") and spec.endswith(")"):
         return Tup(tuple(parse_spec(part, bound) for part in spec[1:-1].split(",")))
     for prefix, make in (("tuple of ", Lst), ("list of ", Lst), ("dict of ", Dct), ("pairs of ", _named)):

@@ -54,11 +54,15 @@ class Ref(Kind):
 
 @dataclass(frozen=True)
 class Tensor(Kind):
-    """A value that is a torch tensor after migration: a Variable, or (``array``) an array on Chainer's device side."""
+    """A value that is a torch tensor after migration: a Variable, or (``array``) an array on Chainer's device side.
+
+    ``either`` (and not ``array``): an array on some ways of the program and a Variable on others.
+    """
 
     rank: int | None = None
     dtype: str | None = None
     array: bool = False
+    either: bool = False
 
 
 @dataclass(frozen=True)

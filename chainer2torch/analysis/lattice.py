@@ -76,7 +76,8 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
     if a.__class__ is not b.__class__ and _ALIKE.get(a.__class__, "") != _ALIKE.get(b.__class__, b.__class__):
         return None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array)
+        either = a.either or b.either or a.array != b.array
+        return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array, either)
     if isinstance(a, HostArray) and isinstance(b, HostArray):
         return HostArray(_same(a.rank, b.rank), _same(a.dtype, b.dtype))
     if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):

@@ -84,8 +84,6 @@ class FuncInfo:
     host_fed: set[str] = dataclasses.field(default_factory=set)
     # parameters that some call gives a tensor, whatever others give them
     tensor_fed: set[str] = dataclasses.field(default_factory=set)
-    # parameters that some call gives an array of either side, or a list of such
-    array_fed: set[str] = dataclasses.field(default_factory=set)
     # parameters that some call gives a list, a tuple or a dict, whatever others give them
     list_fed: set[str] = dataclasses.field(default_factory=set)
     # whether parameters that no call feeds have got what Chainer's protocols say of them

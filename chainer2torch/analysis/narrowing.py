@@ -134,6 +134,7 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
     asked = [_class(facts, c) for c in (classes.elts if isinstance(classes, ast.Tuple) else [classes])]
 
     def change(kind: Kind) -> Kind:
+        kind = _one_of_two(kind, asked, truth)
         answers = [[_is_one(facts, option, cls) for cls in asked] for option in options(kind)]
         if truth:
             kept = [k for k, answer in zip(options(kind), answers) if any(a is not False for a in answer)]
@@ -148,6 +149,20 @@ def _instance(facts: Facts, node: ast.expr, classes: ast.expr, truth: bool, kind
         return join_all(kept) if kept else kind
 
     return _changed(node, kind_of, change)
+
+
+def _one_of_two(kind: Kind, asked: list[Kind], truth: bool) -> Kind:
+    """Of what is an array on some ways and a Variable on others: the one for which a test has this answer."""
+    names = {cls.name if isinstance(cls, Ref) else "" for cls in asked}
+    if not names or not (names <= _VARIABLES or names <= _ARRAYS):
+        return kind
+    array = (names <= _ARRAYS) is truth
+    no_variable = not truth and names <= _VARIABLES
+    parts = [
+        dataclasses.replace(k, array=array, either=False) if isinstance(k, Tensor) and (k.either or no_variable) else k
+        for k in options(kind)
+    ]
+    return join_all(parts)
 
 
 def _class(facts: Facts, node: ast.expr) -> Kind:
@@ -188,7 +203,7 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
         return None if isinstance(kind, Tensor) else False if _is_plain(kind) else None
     if name in _ARRAYS:
         if isinstance(kind, Tensor):
-            return None if kind.array else False
+            return None if kind.array or kind.either else False
         return True if isinstance(kind, HostArray) else False if _is_plain(kind) else None
     if name in _PLAIN:
         found = scalar_type(kind)

@@ -21,7 +21,10 @@ def load_state(file: Any, obj: Any) -> None:
 
 
 def npz_path(file: Any) -> Any:
-    """The file that NumPy writes for a path: one whose name ends in ``.npz``; a text or an open file as it is."""
+    """The file that NumPy writes for a path: one whose name ends in ``.npz``; a text or an open file as it is.
+
+    Source: chainer.serializers.save_npz.
+    """
     if not isinstance(file, PurePath) or file.name.endswith(".npz"):
         return file
     return file.with_name(f"{file.name}.npz")

@@ -64,6 +64,7 @@ def last(text: str, era: str = V1, options: Options | None = None) -> tuple[str,
             "review",
         ),
         ("l = L.Convolution2D(3, 4, 5, use_cudnn=False)", "l = compat.initialize(nn.Conv2d(3, 4, 5))", "exact"),
+        ("l = L.Convolution2D(3, 4, 5, use_cudnn=int('1'))", "l = compat.initialize(nn.Conv2d(3, 4, 5))", "exact"),
         (
             "l = L.Deconvolution2D(3, 4, 5, 2, 1, 2, 0.5)",
             "l = compat.Deconvolution2D(3, 4, 5, stride=2, pad=1, initialW=compat.LeCunNormal(scale=2), initial_bias=0.5)",  # noqa: E501

@@ -107,7 +107,7 @@ def attribute(rules: Rules, of: Tensor | HostArray | Batch, name: str) -> Kind:
         other = rules.member("chainer.Variable" if kind.array else "numpy.ndarray", name)
         return Method(kind, name) if other is not None else UNKNOWN  # no array has it: this is something else
     if name in _ARRAY_OF:
-        return dataclasses.replace(kind, array=True)
+        return dataclasses.replace(kind, array=True, either=False)
     if row.attribute or row.signature is None:
         return parse_spec(row.returns, {"self": kind})
     return Method(kind, name)

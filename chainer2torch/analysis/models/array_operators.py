@@ -56,7 +56,8 @@ def broadcast(a: Kind, b: Kind) -> Kind:
         dtype = "floating"  # that of the Variable, or what two arrays have in common
     if tensors:
         # a Variable beside an array stays a Variable
-        return Tensor(rank, dtype, array=all(t.array for t in tensors))
+        arrays = all(t.array for t in tensors)
+        return Tensor(rank, dtype, arrays, not arrays and all(t.array or t.either for t in tensors))
     return HostArray(rank, dtype)
 
 

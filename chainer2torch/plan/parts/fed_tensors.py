@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN
+from chainer2torch.analysis.kinds import UNKNOWN, Lst, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.host_values import wrap
 
+# methods of arrays that give arrays
+_GIVE_ARRAYS = frozenset(
+    "argmax argmin argsort astype clip copy cumsum dot flatten max mean min prod ravel reshape squeeze std sum".split()
+) | {"swapaxes", "take", "transpose", "var"}
+_MOST = 3  # names that are followed
 # these read a tensor of the host themselves; one of a GPU raises, as CuPy's do
 _READ = frozenset({"array", "asarray"})
 
@@ -24,15 +30,39 @@ def fed_to_numpy(context: Context, decisions: Decisions, name: str, node: ast.ex
 
 
 def is_fed_tensor(context: Context, node: ast.expr) -> bool:
-    """Whether a value of unknown kind is such a parameter, a part of one, or computed with one."""
-    if context.analysis.kind(node) != UNKNOWN:
+    """Whether a value of unknown kind is such a parameter, a part of one, or computed with one.
+
+    So is what something unknown gives that is handed tensors: ``p = target.forward(*in_vars)``.
+    """
+    return _is_fed(context, node, _MOST)
+
+
+def _is_fed(context: Context, node: ast.expr, depth: int) -> bool:
+    if context.analysis.kind(node) != UNKNOWN or depth == 0:
         return False
+    if isinstance(node, ast.Call):
+        of_array = isinstance(node.func, ast.Attribute) and node.func.attr in _GIVE_ARRAYS
+        return _is_handed_tensors(context, node) or (
+            of_array and isinstance(node.func, ast.Attribute) and _is_fed(context, node.func.value, depth)
+        )
     if isinstance(node, (ast.Subscript, ast.UnaryOp)):
-        return is_fed_tensor(context, node.value if isinstance(node, ast.Subscript) else node.operand)
+        return _is_fed(context, node.value if isinstance(node, ast.Subscript) else node.operand, depth)
     if isinstance(node, ast.BinOp):
-        return is_fed_tensor(context, node.left) or is_fed_tensor(context, node.right)
+        return _is_fed(context, node.left, depth) or _is_fed(context, node.right, depth)
     if not isinstance(node, ast.Name):
         return False
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     info = context.analysis.functions.get(function) if function is not None else None
-    return info is not None and node.id in info.tensor_fed
+    if info is not None and node.id in info.tensor_fed:
+        return True
+    return any(isinstance(value, ast.Call) and _is_fed(context, value, depth - 1) for value in reaching(context, node))
+
+
+def _is_handed_tensors(context: Context, call: ast.Call) -> bool:
+    """Whether a call of what nobody knows passes Variables, or a list of them."""
+    if not context.imports_chainer or context.migrated or context.analysis.kind(call.func) != UNKNOWN:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    kinds = [context.analysis.kind(one.value if isinstance(one, ast.Starred) else one) for one in given]
+    items = [item for kind in kinds for k in options(kind) for item in options(k.element if isinstance(k, Lst) else k)]
+    return any(isinstance(item, Tensor) and not item.array for item in items)

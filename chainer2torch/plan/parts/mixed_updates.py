@@ -26,7 +26,11 @@ def may_meet(context: Context, node: ast.AugAssign) -> bool:
 def into_host_array(context: Context, decisions: Decisions, value: ast.expr, target: Kind) -> bool:
     """Converts a tensor that was an array, where it is written into a NumPy array."""
     kinds = options(context.analysis.kind(value))
-    if not all(isinstance(k, HostArray) for k in options(target)) or not any(_is_array(k) for k in kinds):
+    if not all(isinstance(k, HostArray) for k in options(target)):
+        return False
+    if is_fed_tensor(context, value):
+        return wrap(context, decisions, value, "compat.to_host(value)")
+    if not any(_is_array(k) for k in kinds):
         return False
     if all(_is_array(k) for k in kinds):
         decisions.wrap(value, "value.cpu().numpy()")

@@ -31,7 +31,7 @@ from chainer2torch.plan.questions.augmented_assignments import (
     may_be_in_a_graph,
     may_stay_in_place,
 )
-from chainer2torch.plan.parts.passed_arrays import may_be_of_caller
+from chainer2torch.plan.parts.passed_arrays import may_be_of_caller, was_variable
 from chainer2torch.rules.table import Row
 
 _PASSED = "Chainer changes an array that a caller passes, and no Variable; no call says which it is. Here "
@@ -150,7 +150,7 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
     sign = _SIGNS.get(type(node.op))
     if into_host_array(context, decisions, node.value, target):
         return
-    passed = sign is not None and not _is_variable(value) and not context.migrated and may_be_of_caller(context, node)
+    passed = sign is not None and not context.migrated and may_be_of_caller(context, node)
     if may_meet(context, node):
         if type(node.op) in HELPERS and _is_simple(node.target):
             call = f"compat.{HELPERS[type(node.op)]}(target, value, may_be_array=True)"
@@ -158,7 +158,7 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
             return
         decisions.mark(node, None, "numpy.ndarray", "review", _MEET, "C2T320")
     elif sign is not None and context.analysis.kind(node) == UNKNOWN and not _may_be_rebound(target, value):
-        if is_used_as_variable(context, node):
+        if is_used_as_variable(context, node) or was_variable(context, node):
             _rebound(context, decisions, node, f"target {sign} value", _PASSED + _NEITHER if passed else "")
             return
         if may_be_in_a_graph(context, node):

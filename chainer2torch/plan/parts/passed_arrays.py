@@ -22,14 +22,43 @@ def may_be_of_caller(context: Context, node: ast.AugAssign) -> bool:
     """Whether what changes may be an array that a caller passed, or a Variable that one passed: nothing says which."""
     function = context.source.enclosing(node, *_FUNCTIONS)
     info = context.analysis.functions.get(function) if function is not None else None
-    if info is None or isinstance(info.node, ast.Lambda) or not isinstance(node.target, ast.Name):
+    if info is None or isinstance(info.node, ast.Lambda) or _is_changed_before(context, node, info):
         return False
-    if _is_changed_before(context, node, info):
-        return False
-    if not all(_is_array(k) for k in options(context.analysis.kind(node))) and _is_bound_to_array(context, node.target):
+    value, held = options(context.analysis.kind(node.value)), _items(context.analysis.kind(node))
+    if all(isinstance(k, Tensor) and not k.array and not k.either for k in value):
+        return False  # what meets a Variable becomes one
+    if _are_both(value) and all(k == UNKNOWN or _is_array(k) for k in held) and _is_plain(node.target):
         return True
+    both = _are_both(held)
+    if not isinstance(node.target, ast.Name):
+        return both and isinstance(node.target, ast.Attribute)
+    bound = node.target.id in info.signature.names or bool(assigned(context, node.target, info.node))
+    if both and (not bound or _is_bound_to_array(context, node.target)):
+        return True  # a name of the function around, or of what something else holds
     origin = _origin(context, node.target, info, _MOST)
     return origin is not None and _may_be_both(info, origin)
+
+
+def was_variable(context: Context, node: ast.AugAssign) -> bool:
+    """Whether the last statement of the function that set an attribute before gave it a Variable."""
+    function = context.source.enclosing(node, *_FUNCTIONS)
+    if function is None or not isinstance(node.target, ast.Attribute):
+        return False
+    text, around = ast.unparse(node.target), {id(place) for place in context.source.ancestors(node)}
+    before = [
+        n
+        for n in nodes_of(function)
+        if isinstance(n, ast.Assign) and n.lineno < node.lineno and any(ast.unparse(t) == text for t in n.targets)
+    ]
+    last = max(before, key=lambda n: n.lineno, default=None)
+    if last is None or not any(id(other) in around or other is node for other in context.source.block(last)):
+        return False
+    kinds = options(context.analysis.kind(last.value))
+    return all(isinstance(k, Tensor) and not k.array and not k.either for k in kinds)
+
+
+def _is_plain(target: ast.expr) -> bool:
+    return isinstance(target, (ast.Name, ast.Attribute))
 
 
 def _is_bound_to_array(context: Context, node: ast.expr) -> bool:
@@ -102,9 +131,7 @@ def _is_changed_before(context: Context, node: ast.AugAssign, info: FuncInfo) ->
     return any(
         isinstance(other, ast.AugAssign)
         and (other.lineno, other.col_offset) < (node.lineno, node.col_offset)
-        and isinstance(other.target, ast.Name)
-        and isinstance(node.target, ast.Name)
-        and other.target.id == node.target.id
+        and ast.unparse(other.target) == ast.unparse(node.target)
         for other in nodes_of(info.node)
     )
 
@@ -114,7 +141,13 @@ def _may_be_both(info: FuncInfo, name: str) -> bool:
     fed = info.params.get(name)
     if fed is None or fed == UNKNOWN:
         return True
-    return name in info.array_fed and any(_is_variable(k) for k in _items(fed))
+    return _are_both(_items(fed))
+
+
+def _are_both(kinds: tuple[Kind, ...]) -> bool:
+    """Whether values are arrays and Variables."""
+    variables = [k for k in kinds if isinstance(k, Tensor) and not k.array]
+    return any(k.either for k in variables) or bool(variables) and any(_is_array(k) for k in kinds)
 
 
 def _items(kind: Kind) -> tuple[Kind, ...]:
@@ -125,8 +158,4 @@ def _is_array(kind: Kind) -> bool:
     return isinstance(kind, HostArray) or isinstance(kind, Tensor) and kind.array
 
 
-def _is_variable(kind: Kind) -> bool:
-    return isinstance(kind, Tensor) and not kind.array
-
-
-__all__ = ["may_be_of_caller"]
+__all__ = ["may_be_of_caller", "was_variable"]

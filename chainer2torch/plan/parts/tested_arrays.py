@@ -22,8 +22,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
 from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
-from chainer2torch.plan.questions.variable_tests import wraps
 from chainer2torch.plan.questions.type_tests import type_test, variable_asked
+from chainer2torch.plan.questions.variable_tests import harmless, wraps
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
 _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
@@ -94,8 +94,10 @@ def _is_of_both(context: Context, node: ast.expr) -> bool:
 def _of_both(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``isinstance(x, np.ndarray)`` of such a parameter; a Variable that is made of an array is the same tensor."""
     makes = (Ref("chainer.Variable"), Ref("chainer.variable.Variable"), Ref("chainer.as_variable"))
-    if context.analysis.kind(call.args[1]) != Ref("numpy.ndarray") or wraps(
-        context.source, call, lambda made: context.analysis.kind(made) in makes, asks_for_array=True
+    if (
+        context.analysis.kind(call.args[1]) != Ref("numpy.ndarray")
+        or harmless(context.source, call)
+        or wraps(context.source, call, lambda made: context.analysis.kind(made) in makes, asks_for_array=True)
     ):
         return
     decisions.replace(call, "not compat.is_variable(x)", {"x": context.operand(call.args[0])})

@@ -74,7 +74,8 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
         return Reading(row, now)
     idle = {name for name, node in then.given.items() if name in old.ignores or is_idle(row, old, name, node)}
     given = {old.renames.get(name, name): node for name, node in then.given.items() if name not in idle}
-    named = {id(keyword.value) for keyword in keywords if keyword.arg in _MODES}  # `train=1` is as good as True
+    # `train=1` is as good as True, and nobody asks what `use_cudnn` was
+    named = {id(keyword.value) for keyword in keywords if keyword.arg in _MODES or keyword.arg in old.ignores}
     if not fits and any(id(n) not in named and _no_flag(context, old, name, n) for name, n in then.given.items()):
         raise BindError(*(failed or ("an argument of version 1 that is no truth value",)))
     if fits:
