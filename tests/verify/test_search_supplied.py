@@ -10,6 +10,29 @@ from chainer2torch.verify.models import tables
 from chainer2torch.verify.worker import model_text, search_globals, search_parts
 from tests.support import model_batch
 
+CONSTANTS = """
+import no_such_environment
+
+env = no_such_environment.make('one')
+n_in = env.shape[0]
+n_actions = env.space.n
+n_state = n_in * 2
+n_all = n_state if env is None else n_state
+n_memory = n_state
+"""
+STAR = """
+import chainer
+import chainer.links as L
+from constants import *
+
+
+class Starred(chainer.Chain):
+    def __init__(self):
+        super().__init__(a=L.Linear(n_in, n_memory), b=L.Linear(n_state, n_actions))
+
+    def __call__(self, x):
+        return self.b(self.a(x))
+"""
 NET = """
 import chainer
 import chainer.functions as F
@@ -94,7 +117,8 @@ if __name__ == '__main__':
 def trees(tmp_path_factory):
     root = tmp_path_factory.mktemp("supplied")
     (root / "src").mkdir()
-    (root / "src" / "net.py").write_text(NET)
+    for name, text in {"net": NET, "constants": CONSTANTS, "star": STAR}.items():
+        (root / "src" / f"{name}.py").write_text(text)
     return root / "src", model_batch.migrated_tree(root / "src", root / "out")
 
 
@@ -118,6 +142,15 @@ def test_what_only_the_script_makes_is_given(report, name, said):
     outcomes = [outcome for outcome in report.outcomes if outcome.pair.row == f"net:{name}"]
     assert [(o.status, o.reasons) for o in outcomes] == [(PASSED, [])] * 4, [str(what) for what in report.left]
     assert any(said in note for outcome in outcomes for note in outcome.notes)
+
+
+def test_what_is_imported_with_a_star_is_given_where_it_is_used(report):
+    outcomes = [outcome for outcome in report.outcomes if outcome.pair.row == "star:Starred"]
+    assert [(o.status, o.reasons) for o in outcomes] == [(PASSED, [])] * 4, [str(what) for what in report.left]
+    notes = "\n".join(note for outcome in outcomes for note in outcome.notes)
+    assert (
+        all(f"{said}," in notes for said in ("n_actions = 8", "n_in = 8", "n_memory = 16")) and "n_state = 16" in notes
+    )
 
 
 def test_a_name_that_nothing_binds_is_the_reason(report):
@@ -155,7 +188,10 @@ def test_planted_faults_are_not_proved(trees, tmp_path, cls, right, wrong):
         ("'relu'", "'relu'"),
         ("[n, 800, len(names)]", "[8, 800, 8]"),
         ("(n, 2)", "(8, 2,)"),
-        ("max(lengths) + 1", "8"),
+        ("max(lengths) + 1", "9"),
+        ("n * 4", "32"),
+        ("2 * n if deep else n", "16"),
+        ("names + ['a']", ""),
         ("x_train.shape[1]", "8"),
         ("parser.parse_args()", "types.SimpleNamespace()"),
         ("load(path)", ""),

@@ -53,6 +53,13 @@ class L:
 """
 
 
+# A name of a module, there and where it was imported as what stands for it: ``from constants import *``.
+_GIVEN = (
+    "        _old = vars(_module).get('NAME')",
+    "        _all = [_module] + ["
+    "m for m in list(sys.modules.values()) if type(_old).__name__ == '_NotRun' and vars(m).get('NAME') is _old]",
+    "        for _other in vars(_module).setdefault('_given_NAME', _all):",
+)
 # Folders of these names cannot be imported: the packages of the same names are there already.
 _TAKEN = frozenset(["chainer", "chainermn", "chainerx", "numpy", "torch"])
 
@@ -159,16 +166,18 @@ def _starts(target, started):
     lines = ["import os\nimport sys\n\nimportlib.import_module({!r})".format(place(target)[1])]
     for some in started:
         path, _, call = some.partition(": ")
+        name = re.match(r"\w+", call).group()
         lines += [
             "for _module in list(sys.modules.values()):",
             "    _file = '/' + (getattr(_module, '__file__', None) or '').replace(chr(92), '/')",
-            "    if _file == '/' + os.path.abspath({!r}).replace(chr(92), '/'):".format(path)
-            if re.match(r"\w+ = ", call)
-            else "    if _file.endswith({!r}) and hasattr(_module, {!r}):".format(
-                "/" + path, re.match(r"\w+", call).group()
-            ),
-            "        _module.{}".format(call),
         ]
+        if re.match(r"\w+ = ", call):
+            lines += ["    if _file == '/' + os.path.abspath({!r}).replace(chr(92), '/'):".format(path)]
+            lines += [line.replace("NAME", name) for line in _GIVEN]
+            lines += ["            _other.{}".format(call)]
+        else:
+            lines += ["    if _file.endswith({!r}) and hasattr(_module, {!r}):".format("/" + path, name)]
+            lines += ["        _module.{}".format(call)]
     return "\n".join(lines) + "\n"
 
 
