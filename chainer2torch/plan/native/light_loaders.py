@@ -14,6 +14,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loop_iterators import Form, Iterator
+from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.updater_choices import goes_to_unknown_updater
 from chainer2torch.plan.project_rules import has_short_iterators
@@ -47,6 +48,8 @@ def _light_form(objects: Objects, inst: Inst) -> Iterator | None:
     if "shuffle" in bound.given and not isinstance(context.kind(bound.given["shuffle"]), Const):
         return None
     if not all(_is_handed_on(objects, use) for use in objects.uses_of(inst)):
+        return None
+    if not loop_iterators.repeats(bound) and is_left_at_end(objects, inst):
         return None
     return Iterator(Form.LOADER, bound, (), False)
 

@@ -31,6 +31,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.loaders import Need, need_of
 from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
+from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -110,6 +111,8 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
     bound = bound_of(objects, inst)
     if bound is None or not has_place(bound):
         return "an iterator whose arguments have no place"
+    if not repeats(bound) and is_left_at_end(objects, inst):
+        return "copied where another one has left it at its end"
     uses = [use for use in objects.uses_of(inst) if is_read(use)]
     need = need_of(objects, inst)
     if need is not None:
