@@ -49,6 +49,8 @@ def call_link(
         result = interpreter.row_result(row, args, keywords, link)
         # L.Linear(x, n_batch_axes=2) keeps more axes than the rule says
         return Tensor() if "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1 else result
+    if link == Inst("chainer.Link"):  # of no known class: it may give several values, or an object of the project's own
+        return UNKNOWN
     return Tensor() if interpreter.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
 
 
