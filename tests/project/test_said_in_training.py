@@ -8,7 +8,7 @@ from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.said import words
 
 NUMBERS, CONVERTERS, SAVED, COPIED = "device_numbers", "own_converters", "training_saved", "objects_copied"
-NAMES, EVALUATES = "device_names", "evaluates"
+NAMES, EVALUATES, STEPS = "device_names", "evaluates", "own_steps"
 CPU = "torch.device('cpu')"
 OWN = """class Mine(compat.Updater):
     def __init__(self, *args, **kwargs):
@@ -54,6 +54,10 @@ OWN = """class Mine(compat.Updater):
         ("Mine(**{'converter': convert})", CONVERTERS, True),
         ("updater.converter = convert", CONVERTERS, True),
         ("self.converter(batch)", CONVERTERS, False),
+        ("class A(B):\n    def update(self, lossfun=None, *args): pass", STEPS, True),
+        ("class A(compat.GradientMethod):\n    def update(self, *args): pass", STEPS, True),
+        ("class A(compat.GradientMethod):\n    def update(self): pass", STEPS, False),
+        ("class A(dict):\n    def update(self, *args): pass", STEPS, False),
         ("trainer.load_state_dict(torch.load(path))", SAVED, True),
         ("torch.save(self.updater.state_dict(), path)", SAVED, True),
         ("model.load_state_dict(torch.load(path))", SAVED, False),
@@ -113,3 +117,27 @@ def test_an_own_function_runs_whatever_words_the_project_says(said: str) -> None
     x = torch.ones(2, requires_grad=True)
     eval("Twice()(x).sum()", {**helpers, "x": x}).backward()
     assert x.grad is not None and x.grad.tolist() == [2, 2]
+
+
+ITERATOR = """class Mine(compat.Iterator):
+    def serialize(self, serializer):
+        self.place = serializer('place', self.place)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "saved"),
+    [
+        ("", False),
+        ("it.serialize(serializer)", True),
+        ("trainer.extend(extensions.snapshot())", True),
+        ("trainer.load_state_dict(torch.load(path))", True),
+        ("model.load_state_dict(torch.load(path))", False),
+        ("compat.save_npz(path, it)", True),
+    ],
+)
+def test_that_an_iterator_says_what_is_saved_of_it_saves_nothing(more, saved):
+    """Only a program that may save a training has the states of its parts."""
+    names = {"Iterator", "IteratorUpdater", "LinearShift", *(["save_npz"] if "npz" in more else [])}
+    text = compat_file.build(names, style="native", said=words(ITERATOR + more))
+    assert (text.count("def state_dict(self)") >= 3) == saved and ("class Serializer" in text) == saved, text

@@ -513,3 +513,36 @@ def test_updaters_count_batches_of_loaders_where_a_program_makes_some(program: s
 def test_what_is_no_array_module_says_nothing_of_one(program: str, said: dict[str, bool]) -> None:
     found = words(program)
     assert {word: word in found for word in said} == said
+
+
+LONG_OPTIMIZERS = {
+    "": set(),
+    "optimizer.loss_scaling()": {"_check_nan", "_adapt_loss_scale"},
+    "optimizer.use_auto_new_epoch = True": {"invalid new_epoch call"},
+    "compat.save_npz(path, optimizer)": {"class StateReader", "def serialize(self"},
+    "optimizer.serialize(serializer)": {"def serialize(self"},
+}
+
+
+@pytest.mark.parametrize("program", LONG_OPTIMIZERS)
+def test_long_optimizers_have_what_a_program_asks_of_them(program):
+    """Scales that find their own size, Chainer's files, epochs that are checked; each steps as the whole does."""
+    names = {"Adam", *(["save_npz"] if "save_npz" in program else [])}
+    used = "optimizer = compat.Adam(0.1).setup(model)\noptimizer.update(loss, x)\noptimizer.new_epoch()\n"
+    text = compat_file.build(names, style="faithful", said=words(used + program))
+    parts = set().union(*LONG_OPTIMIZERS.values())
+    assert {part for part in parts if part in text} >= LONG_OPTIMIZERS[program]
+    assert program or not {part for part in parts if part in text}, text
+    results = []
+    for source in (text, compat_file.build(names, style="faithful", said=None)):
+        module = types.ModuleType("chainer_compat")
+        exec(compile(source, "<chainer_compat>", "exec"), module.__dict__)
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(3, 2)
+        optimizer = module.Adam(0.1).setup(layer)
+        for i in range(4):
+            optimizer.update(lambda x, layer=layer: (layer(x) ** 2).sum(), torch.full((1, 3), float(i + 1)))
+            optimizer.new_epoch()
+        results.append((optimizer.t, optimizer.epoch, layer.weight.detach().clone()))
+    assert results[0][:2] == results[1][:2] == (4, 4)
+    torch.testing.assert_close(results[0][2], results[1][2], rtol=0, atol=0)
