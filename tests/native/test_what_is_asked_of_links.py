@@ -232,6 +232,19 @@ def test_layers_that_the_constructor_of_chain_gets():
     np.testing.assert_allclose(theirs[0], ours[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("sizes", ["4, 3|4, 2", "4, 4|4, 4", "4, n|m, 2"])
+def test_linear_layers_side_by_side_may_get_the_same_input(sizes):
+    first, second = sizes.split("|")
+    text = (
+        "import chainer.links as L\n\nclass Net(chainer.Chain):\n    def __init__(self, n, m):\n"
+        f"        super().__init__()\n        with self.init_scope():\n            self.a = L.Linear({first})\n"
+        f"            self.b = L.Linear({second})\n        self.heads = {{'a': self.a, 'b': self.b}}\n\n"
+        "    def forward(self, x):\n        return [f(x) for f in self.heads.values()]\n"
+    )
+    code = migrated(text).code
+    assert code.count("compat.Linear(") == 2 or "f(torch.flatten(x, 1))" in code
+
+
 def test_a_layer_in_a_list_that_is_called_by_name_too():
     called = LISTS.replace("        h = x\n", "        h = self.fc5(x) if x.ndim == 9 else x\n")
     code = migrated(called.replace("FUNCTIONS", PAIRS.replace("POOL", "pooled"))).code
