@@ -232,6 +232,19 @@ def test_layers_that_the_constructor_of_chain_gets():
     np.testing.assert_allclose(theirs[0], ours[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("sizes", ["4, 3|4, 2", "4, 4|4, 4", "4, n|m, 2"])
+def test_linear_layers_side_by_side_may_get_the_same_input(sizes):
+    first, second = sizes.split("|")
+    text = (
+        "import chainer.links as L\n\nclass Net(chainer.Chain):\n    def __init__(self, n, m):\n"
+        f"        super().__init__()\n        with self.init_scope():\n            self.a = L.Linear({first})\n"
+        f"            self.b = L.Linear({second})\n        self.heads = {{'a': self.a, 'b': self.b}}\n\n"
+        "    def forward(self, x):\n        return [f(x) for f in self.heads.values()]\n"
+    )
+    code = migrated(text).code
+    assert code.count("compat.Linear(") == 2 or "f(torch.flatten(x, 1))" in code
+
+
 def test_a_layer_in_a_list_that_is_called_by_name_too():
     called = LISTS.replace("        h = x\n", "        h = self.fc5(x) if x.ndim == 9 else x\n")
     code = migrated(called.replace("FUNCTIONS", PAIRS.replace("POOL", "pooled"))).code
@@ -321,3 +334,43 @@ def test_layers_in_pairs_are_called_there_too(pairs, shape):
     for one, other in zip(theirs, ours):
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+TRAINED = """
+import chainer.links as L
+
+class Gen(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(2, 2, initialW=0.5)
+
+    def make_hidden(self, n):
+        for link in self.children():
+            link.cleargrads()
+        return np.ones((n, 2), 'f')
+
+    def forward(self, z):
+        return self.a(z)
+
+def run(xs):
+    models = {'gen': Gen(), 'dis': Gen()}
+    gen, dis = models[str('gen')], models[str('dis')]
+    optimizer = chainer.optimizers.SGD(0.5)
+    optimizer.setup(dis)
+    x_fake = gen(chainer.Variable(gen.make_hidden(3)))
+    loss = F.sum(dis(x_fake) * 2)
+    gen.cleargrads()
+    x_fake.unchain_backward()
+    dis.cleargrads()
+    loss.backward()
+    optimizer.update()
+    return [np.array(dis.a.W.data), gen.a.W.grad is None]
+"""
+
+
+def test_the_methods_of_a_model_are_its_own_business():
+    theirs, ours, code = run(TRAINED)
+    assert "backward(inputs=list(dis.parameters()))" in code
+    np.testing.assert_allclose(theirs[0], ours[0], rtol=1e-6)
+    assert bool(theirs[1]) == bool(ours[1])

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from chainer2torch.analysis.kinds import Func, Inst, Ref, Tensor, options
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.linear_rows import keeps_rows
+from chainer2torch.plan.questions.linear_rows import keeps_rows, sizes
 
 _LINEAR = "chainer.links.Linear"
 _OVER_AXES = frozenset(f"chainer.functions.{name}" for name in ("average", "max", "mean", "sum"))
@@ -31,7 +31,7 @@ def gets_rows_in_list(context: Context, call: ast.Call) -> bool:
         for n in within(cls).of(ast.Attribute)
         if n.attr == name and isinstance(n.ctx, ast.Load) and isinstance(n.value, ast.Name) and n.value.id == "self"
     ]
-    return bool(uses) and all(_stands_behind_rows(context, use) for use in uses)
+    return bool(uses) and all(_stands_behind_rows(context, use, call) for use in uses)
 
 
 def _kept_as(parents: Mapping[ast.AST, ast.AST], call: ast.Call) -> str:
@@ -54,8 +54,8 @@ def _is_called_by_name(context: Context, call: ast.Call, name: str) -> bool:
     return not all(isinstance(c.func, ast.Name) and c.func.id != name for c in calls)
 
 
-def _stands_behind_rows(context: Context, use: ast.Attribute) -> bool:
-    """Whether it stands in a list in which the items before it give rows."""
+def _stands_behind_rows(context: Context, use: ast.Attribute, call: ast.Call) -> bool:
+    """Whether it stands in a list in which the items before it give rows to the layer that ``call`` makes."""
     around: ast.AST = use
     for parent in context.source.ancestors(use):
         if not isinstance(parent, (ast.List, ast.Tuple, ast.Dict)) and not _makes_dict(parent):
@@ -63,12 +63,30 @@ def _stands_behind_rows(context: Context, use: ast.Attribute) -> bool:
         around = parent
     items = list(_flat(around)) if isinstance(around, ast.expr) else []
     before = items[: items.index(use)] if use in items else []
-    for item in reversed(before):
+    for between, item in enumerate(reversed(before)):
+        if _is_linear(context, item):  # side by side they may get the same input
+            return _is_given(context, item, call, bool(between))
         if _gives_rows(context, item):
             return True
         if not keeps_rows(context, item):
             return False
     return False
+
+
+def _is_linear(context: Context, item: ast.expr) -> bool:
+    kinds = options(context.kind(item))
+    return bool(kinds) and all(isinstance(k, Inst) and k.cls == _LINEAR for k in kinds)
+
+
+def _is_given(context: Context, item: ast.expr, call: ast.Call, between: bool) -> bool:
+    """Whether a layer takes what the linear layers before it give, as far as their sizes tell."""
+    own = sizes(context, call)
+    for kind in options(context.kind(item)):
+        makers = [context.analysis.makers.get(site) for site in kind.sites] if isinstance(kind, Inst) else []
+        made = [sizes(context, maker) if maker is not None else None for maker in makers or [None]]
+        if own is None or any(m is None or m[1] != own[0] or not between and m[0] == m[1] for m in made):
+            return False
+    return True
 
 
 def _makes_dict(node: ast.AST) -> bool:
@@ -93,10 +111,8 @@ def _flat(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _gives_rows(context: Context, item: ast.expr) -> bool:
-    """Whether what an item gives has two axes: a linear layer, a mean over all of a map's places."""
+    """Whether what an item gives has two axes: a mean over all of a map's places, a function that says so."""
     kinds = options(context.kind(item))
-    if kinds and all(isinstance(k, Inst) and k.cls == _LINEAR for k in kinds):
-        return True
     if isinstance(item, ast.Lambda) and _goes_over_maps(context, item.body):
         return True
     returned = [k.info.returns for k in kinds if isinstance(k, Func)]

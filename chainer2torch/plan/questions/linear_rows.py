@@ -28,11 +28,11 @@ def gets_rows(context: Context, call: ast.Call) -> bool:
     for item in reversed(items[: items.index(call)]):
         if _is_linear(context, item):
             assert isinstance(item, ast.Call)
-            sizes, own = _sizes(context, item), _sizes(context, call)
-            if sizes is None or own is None or sizes[1] != own[0]:
+            first, own = sizes(context, item), sizes(context, call)
+            if first is None or own is None or first[1] != own[0]:
                 return False
             # layers of one shape beside each other may also be called with the same input
-            return bool(between) or sizes[0] != sizes[1] or gets_rows(context, item)
+            return bool(between) or first[0] != first[1] or gets_rows(context, item)
         if not keeps_rows(context, item):
             return False
         between += 1
@@ -68,7 +68,7 @@ def keeps_rows(context: Context, node: ast.expr) -> bool:
     return not isinstance(node, ast.Starred) and not _OF_OTHERS.search(ast.unparse(node))
 
 
-def _sizes(context: Context, call: ast.Call) -> tuple[str, str] | None:
+def sizes(context: Context, call: ast.Call) -> tuple[str, str] | None:
     """``in_size`` and ``out_size`` of an L.Linear in its own words; None where it does not say both."""
     row = context.rules.rows[_LINEAR]
     try:
@@ -82,4 +82,4 @@ def _sizes(context: Context, call: ast.Call) -> tuple[str, str] | None:
     return None if first is None or second is None else (ast.unparse(first), ast.unparse(second))
 
 
-__all__ = ["gets_rows", "keeps_rows"]
+__all__ = ["gets_rows", "keeps_rows", "sizes"]

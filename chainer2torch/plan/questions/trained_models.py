@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Ref, options
+from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.paths import is_path
@@ -96,7 +97,28 @@ def _models_in(context: Context, scope: ast.AST, seen: set[ast.AST]) -> Iterator
                 yield ast.unparse(node)
         for kind in kinds:
             if isinstance(kind, Func) and kind.info.node not in seen:
-                yield from _models_in(context, kind.info.node, seen)
+                own = _itself(context, kind.info) if isinstance(call.func, ast.Attribute) else ""
+                parts = {own, *_parts(kind.info.node, own)} if own else set()
+                yield from (t for t in _models_in(context, kind.info.node, seen) if t.split(".")[0] not in parts)
+
+
+def _itself(context: Context, info: FuncInfo) -> str:
+    """What a method of a link calls the link, of which the call says the name; empty for any other function."""
+    is_method = info.cls is not None and not info.is_static and context.analysis.derives(info.cls, "chainer.Link")
+    first = next(iter(info.node.args.args), None) if is_method else None
+    return first.arg if first is not None else ""
+
+
+def _parts(function: ast.AST, own: str) -> Iterator[str]:
+    """The names that loops of a method give to what the link itself holds: ``for layer in self.layers:``."""
+    loops = [n for n in nodes_of(function) if isinstance(n, (ast.For, ast.comprehension))]
+    for name in {n.id for n in nodes_of(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}:
+        stored = [
+            n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+        ]
+        over = [loop.iter for loop in loops if any(n in stored for n in ast.walk(loop.target))]
+        if len(over) == len(stored) and all(ast.unparse(i).startswith(f"{own}.") for i in over):
+            yield name
 
 
 def _may_be_model(context: Context, node: ast.expr, bound: set[str], handed: bool) -> bool:
