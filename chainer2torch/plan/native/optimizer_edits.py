@@ -42,7 +42,7 @@ from chainer2torch.plan.native.optimizers import (
     needs_target,
     target_clears,
 )
-from chainer2torch.plan.questions.bare_links import is_bare
+from chainer2torch.plan.questions.bare_links import parameters_of
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -160,7 +160,7 @@ class _Writer:
                 texts.append("weight_decay=rate")
                 operands["rate"] = hooked.operands["rate"]
         unnamed = made.place in (Place.LATER, Place.EMPTY)
-        params = _NO_PARAMETERS if unnamed else self._parameters(made.model)
+        params = _NO_PARAMETERS if unnamed else parameters_of(context, made.model)
         if made.place is Place.LATER:
             template = f"functools.partial({', '.join([name, *texts])})" if texts else name
         else:
@@ -201,11 +201,6 @@ class _Writer:
         else:
             decisions.edit(made.setup, Replace(source.span(made.setup), template, operands))
 
-    def _parameters(self, model: ast.expr) -> str:
-        """The parameters of a model; PyTorch's optimizers take an empty list of them as a group only."""
-        bare = is_bare(self.context.analysis, self.context.source, model)
-        return "[{'params': link.parameters()}]" if bare else "link.parameters()"
-
     def _setup(self, inst: Inst, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
         """The statement of ``setup``, whose model the optimizer has got already."""
         receiver, alone = setup.func, is_statement(self.context, setup)
@@ -219,7 +214,7 @@ class _Writer:
             its = {"self": self.context.operand(receiver.value), "link": self.context.operand(model_of(setup))}
             self.decisions.edit(setup, Replace(self.context.source.span(setup), "native.set_up(self, link)", its))
             return
-        lines = [f"self = self({self._parameters(model_of(setup))})"] if made.place is Place.LATER else []
+        lines = [f"self = self({parameters_of(self.context, model_of(setup))})"] if made.place is Place.LATER else []
         once = self._named_once(setup)
         if once:
             lines = [f"{'self = ' * bool(lines)}native.set_up(self{f'({_NO_PARAMETERS})' * bool(lines)}, link)"]
