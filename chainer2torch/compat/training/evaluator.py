@@ -126,9 +126,9 @@ class Evaluator(Extension):
     def _inputs(self, batch: Any) -> Any:
         return to_device(self.device, _call_converter(self.converter, batch, self.device))
 
-    def finalize(self) -> None:  # type: ignore[override]
-        """Ends the iterators."""
-        for iterator in self._iterators.values():
+    def finalize(self, manager: Any = None) -> None:
+        """Ends the iterators; a class with a constructor of its own, as those of version 1, may have none."""
+        for iterator in vars(self).get("_iterators", {}).values():
             iterator.finalize()
 
 

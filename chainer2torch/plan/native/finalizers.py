@@ -18,6 +18,7 @@ from chainer2torch.plan.questions.overridden_methods import is_super
 _NAME = "finalize"
 _MANAGER = "manager"
 _BASE = "chainer.training.Extension"
+EVALUATOR = "chainer.training.extensions.Evaluator"
 
 
 def _gets_none(cls: ClassInfo) -> ast.FunctionDef | None:
@@ -41,11 +42,14 @@ def is_unclear(cls: ClassInfo) -> bool:
     return bool(node.decorator_list) or _MANAGER in names
 
 
-def emit(context: Context, decisions: Decisions) -> None:
-    """The parameter of the methods in this file, and what they hand on to those that they override."""
+def emit(context: Context, decisions: Decisions, base: str = _BASE) -> None:
+    """The parameter of the methods in this file, and what they hand on to those that they override.
+
+    ``base`` is that of the classes that are looked at.
+    """
     for definition in context.source.of(ast.ClassDef):
         cls = context.analysis.classes.get(definition)
-        if cls is None or not context.analysis.derives(cls, _BASE):
+        if cls is None or not context.analysis.derives(cls, base):
             continue
         node = _gets_none(cls)
         if node is None:
@@ -58,4 +62,4 @@ def emit(context: Context, decisions: Decisions) -> None:
                     decisions.replace(call, f"CALLEE({_MANAGER})", operands)
 
 
-__all__ = ["emit", "is_unclear"]
+__all__ = ["EVALUATOR", "emit", "is_unclear"]

@@ -21,7 +21,7 @@ from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
 from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
-from chainer2torch.plan.native.optimizer_lines import clear_model, fills, is_one_of, loss_lines, parameters_of
+from chainer2torch.plan.native.optimizer_lines import clear_model, fills, is_one_of, loss_lines
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
@@ -42,6 +42,7 @@ from chainer2torch.plan.native.optimizers import (
     needs_target,
     target_clears,
 )
+from chainer2torch.plan.questions.bare_links import parameters_of
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"

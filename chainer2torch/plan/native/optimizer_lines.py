@@ -15,19 +15,12 @@ from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
 from chainer2torch.plan.native.optimizers import CLEARS, loss_given
-from chainer2torch.plan.questions.bare_links import is_bare
 from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
 
 
 def is_one_of(torch: Sequence[str]) -> str:
     """The question whether an optimizer is of one of some classes, as a template."""
     return f"isinstance(self, {torch[0] if len(torch) == 1 else '(' + ', '.join(torch) + ')'})"
-
-
-def parameters_of(context: Context, model: ast.expr) -> str:
-    """The parameters of a model; PyTorch's optimizers take an empty list of them as a group only."""
-    bare = is_bare(context.analysis, context.source, model)
-    return "[{'params': link.parameters()}]" if bare else "link.parameters()"
 
 
 def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:

@@ -17,6 +17,7 @@ from chainer2torch.plan.native import (
     evaluators,
     extension_names,
     extensions,
+    finalizers,
     handed as handed_updaters,
     manager_edits,
     managers,
@@ -96,7 +97,9 @@ def run(context: Context) -> Decisions:
             if objects.concern(use.inst) is TRAINERS and use.member == "updater" and replaces_updater(use):
                 manager_edits.emit_question(context, decisions, use)
     group = managers.group_of(context)
-    if group is not None:
+    if group is None:
+        finalizers.emit(context, decisions, finalizers.EVALUATOR)
+    else:
         manager_edits.emit(context, decisions, group)
         _opened(context, decisions, group)
     return decisions

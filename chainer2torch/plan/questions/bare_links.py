@@ -8,6 +8,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.context import Context
 
 _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
@@ -117,6 +118,12 @@ def is_bare(analysis: Analysis, source: Source, link: ast.expr) -> bool:
         )
         for kind in options(analysis.kind(link))
     )
+
+
+def parameters_of(context: Context, model: ast.expr) -> str:
+    """The template for the parameters of ``link``; PyTorch's optimizers take an empty list of them as a group only."""
+    bare = is_bare(context.analysis, context.source, model)
+    return "[{'params': link.parameters()}]" if bare else "link.parameters()"
 
 
 def _makes_none(analysis: Analysis, maker: ast.Call | None) -> bool:
