@@ -303,10 +303,13 @@ class Calls(LibraryCalls):
                     self.feed(option.info, option.info.node.args.vararg.arg, UNKNOWN)
                 if option.info.node.args.kwarg is not None:
                     self.feed(option.info, ANY_KEYWORD, UNKNOWN)
-            elif isinstance(option, (Lst, Dct, Tup)):  # `OrderedDict([('fc', [self.fc])])`
-                for held in option.items if isinstance(option, Tup) else options(option.element):
-                    if isinstance(held, (Func, Inst, Lst, Partial, Tup)):
+            elif isinstance(option, Tup):  # layers with their names: `OrderedDict([('fc', [self.fc])])`
+                for held in option.items:
+                    if isinstance(held, (Inst, Lst, Tup)):
                         self.escape(held)
+            elif isinstance(option, (Lst, Dct)):
+                if isinstance(option.element, (Func, Inst, Lst, Tup)):
+                    self.escape(option.element)
             elif isinstance(option, Inst) and sequences.is_sequential(self, option):
                 sequences.called(self, option, [Tensor()])
             elif isinstance(option, Inst) and isinstance(option.cls, str):

@@ -28,6 +28,7 @@ _KNOWN_CALLERS = (
     STATISTICS,
 )
 _NAMED_LINKS = ("chainer.Chain", "chainer.FunctionSet")  # what they are made of is called by its name: `model.fc(x)`
+_LIST = "chainer.ChainList"  # what it holds is called where the program walks over it, or takes an item
 _OBSERVE, _TRAINER = "chainer.training.extensions.observe_value", "chainer.training.Trainer"
 _FLAT = Tensor(rank=1, dtype="float32", array=True)  # what a statistic is made of: the values of a parameter
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
@@ -39,7 +40,7 @@ def constructed(interpreter: Interpreter, cls: str, made: dict[str, Kind]) -> No
     if cls == data.TRANSFORMED:
         data.transformed(interpreter, made)
     # a model that goes into these is called in ways that are known: by the updater, the evaluator or its Classifier
-    known = cls.startswith(_KNOWN_CALLERS) or cls in _NAMED_LINKS
+    known = cls.startswith(_KNOWN_CALLERS) or cls in _NAMED_LINKS or interpreter.rules.is_subclass(cls, _LIST)
     for name, kind in made.items():
         if _INITIALIZER.fullmatch(name) and isinstance(kind, (Func, Inst)):
             interpreter.call(kind, [parse_spec("device")], {}, None)

@@ -22,7 +22,7 @@ def floor_division(context: Context, decisions: Decisions, node: ast.BinOp) -> b
     sides = [(side, context.analysis.kind(side)) for side in (node.left, node.right)]
     if not any(isinstance(k, Tensor) and not k.array and k.dtype not in _WHOLE for _, k in sides):
         return False
-    unsure = any(kind == Tensor() and _is_of_parameters(context, side) for side, kind in sides)
+    unsure = any(kind in (Tensor(), Tensor(either=True)) and _is_of_parameters(context, side) for side, kind in sides)
     template = "compat.floor_division(a, b)" if unsure else "torch.floor(a / b)"
     decisions.replace(node, template, {"a": context.operand(node.left), "b": context.operand(node.right)})
     decisions.mark(node, context.rules.rows.get(_ROW), _ROW, "exact")
