@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.rules.table import load_rules
 
 RULES = {style: load_rules(style=style, lazy=True) for style in ("faithful", "native")}
@@ -72,6 +72,46 @@ PROGRAMS = {
             print(x.grad[0])
         """,
 }
+
+
+TWO_OPTIMIZERS = """
+from chainer import optimizers
+
+
+class Fits:
+    def __init__(self):
+        self.model = Net()
+
+    def forward(self, x, t, optimizer):
+        loss = self.model(chainer.Variable(x), chainer.Variable(t))
+        optimizer.zero_grads()
+        loss.backward()
+        optimizer.clip_grads(3)
+        optimizer.update()
+        return loss
+
+    def fit(self, x, t):
+        optimizer = optimizers.AdaDelta()
+        optimizer.setup(self.model)
+        return self.forward(x, t, optimizer=optimizer)
+
+    def fit_online(self, x, t):
+        optimizer = optimizers.SGD(0.1)
+        optimizer.setup(self.model)
+        return self.forward(x, t, optimizer=optimizer)
+
+
+Fits().fit(np.ones((2, 3), 'f'), np.zeros(2, 'i'))
+"""
+
+
+def test_two_optimizers_that_meet_in_a_method_both_become_native() -> None:
+    """Each is set up for itself; what the method does is the same for both, and is written once."""
+    result = migrate_source(HEAD + TWO_OPTIMIZERS, rules=RULES["native"], options=Options(style="native"))
+    assert "torch.optim.SGD(self.model.parameters(), lr=0.1)" in result.code and "Adadelta" in result.code
+    assert "C2T011" not in {site.code for site in result.sites}
+    again = migrate_source(result.code, rules=RULES["native"], options=Options(style="native"))
+    assert again.code == result.code
 
 
 @pytest.mark.parametrize("style", RULES)
