@@ -324,14 +324,17 @@ class Calls(LibraryCalls):
                             self.feed(found.info, p.arg, UNKNOWN)
 
 
-def _are_objects(kind: Kind, in_lists: bool) -> bool:
-    """Whether a value is one of some objects, or (``len(layers)``) a list of such."""
-    return all(
-        isinstance(one, Inst)
-        or in_lists
-        and isinstance(one, (Lst, Dct))
-        and all(isinstance(k, Inst) for k in options(one.element))
-        for one in options(kind)
+def _are_objects(kind: Kind, looks: bool) -> bool:
+    """Whether a value is an object; where a function only looks at it, also one of several, or a list of such."""
+    return (
+        isinstance(kind, Inst)
+        or looks
+        and all(
+            isinstance(one, Inst)
+            or isinstance(one, (Lst, Dct))
+            and all(isinstance(k, Inst) for k in options(one.element))
+            for one in options(kind)
+        )
     )
 
 
