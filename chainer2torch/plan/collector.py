@@ -108,7 +108,7 @@ class Decisions:
             row = self.context.rules.of_symbol(symbol, code)
             assert row is not None, f"{symbol} is exact, and no rule says so"
         rule, advice = (row.name, row.next) if row is not None else ("", "")
-        quiet = quiet or row is not None and row.quiet
+        quiet = quiet or row is not None and row.quiet and state in ("review", row.state)
         site = Site.at(node, symbol, state, code, message)
         difference = difference or (row.difference if row is not None else "")
         if difference:
@@ -144,7 +144,7 @@ class Decisions:
         """
         rule, advice = (row.name, row.next) if row is not None else ("", "")
         site = Site.at(node, of, state, code or (row.code if row else ""), message)
-        quiet = quiet or row is not None and row.quiet
+        quiet = quiet or row is not None and row.quiet and state in ("review", row.state)
         self._into.append(Decision(node, site=site, advice=advice, rule=rule, refines=True, of=of, quiet=quiet))
 
     def keep(self, node: ast.AST, symbol: str, code: str, message: str) -> None:

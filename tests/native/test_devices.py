@@ -7,7 +7,9 @@ import torch
 from chainer.backends import cuda
 from torch import nn
 
+from chainer2torch.engine import Options, migrate_source
 from chainer2torch.native import devices as native
+from chainer2torch.rules.table import load_rules
 from tests.support.native_snippets import migrated, run
 
 
@@ -203,3 +205,12 @@ def test_the_number_that_a_link_has_of_its_device_and_one_that_nobody_knows():
 def test_a_number_that_may_be_none_keeps_the_helper(number):
     text = f"def choose(self, updater):\n    chainer.cuda.get_device_from_id({number}).use()\n"
     assert f"compat.use_device(compat.get_device({number}))" in migrated(text).code
+
+
+def test_a_method_that_nobody_calls_is_marked_though_its_calls_need_no_comment() -> None:
+    """``param.to_gpu`` without a call raises in PyTorch: only what asks a person nothing has no comment."""
+    head = "import chainer\n\n\nclass A(chainer.Link):\n    def __init__(self):\n        super().__init__(W=(3, 3))\n\n"
+    source = head + "    def __call__(self, x):\n        self.W.to_gpu\n        self.W.to_gpu()\n        return x\n"
+    result = migrate_source(source, rules=load_rules(style="native"), options=Options(style="native"))
+    marked = [line for line in result.code.splitlines() if "TODO" in line]
+    assert len(marked) == 1 and "a method that is passed as a value" in marked[0]
