@@ -37,7 +37,7 @@ from chainer2torch.plan.native.optimizers import (
     CHANGES,
     CONCERN,
     by_name,
-    is_plain_update,
+    is_alike,
     loss_given,
     needs_target,
     target_clears,
@@ -66,7 +66,7 @@ def run(context: Context) -> Decisions:
             writer.done |= stepped if plain else set()
             writer.write()
         # of several that meet in a variable one writes the step
-        stepped |= {node for node in writer.done if plain and (is_plain_update(context, node) or _is_common(node))}
+        stepped |= {node for node in writer.done if plain and is_alike(context, node)}
     handed = [use for use in objects.unknown_sites() if objects.concern(use.inst) is CONCERN]
     _Writer(context, objects, decisions, ()).write_uses(use for use in handed if not objects.reason_at(use))
     uses, hooks = in_file(objects, context)
@@ -74,11 +74,6 @@ def run(context: Context) -> Decisions:
     late.hooks = list(hooks)
     late.write_uses(uses)
     return decisions
-
-
-def _is_common(node: ast.AST) -> bool:
-    """Whether a member is written alike for every optimizer: ``optimizer.zero_grads``."""
-    return isinstance(node, ast.Attribute) and node.attr in (*_SUBSTITUTES, *CHANGES)
 
 
 def _families(objects: Objects) -> list[list[Inst]]:

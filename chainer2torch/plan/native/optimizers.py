@@ -149,6 +149,12 @@ def is_plain_update(context: Context, node: ast.AST) -> bool:
     return named and isinstance(call, ast.Call) and call.func is node and not loss_given(call)
 
 
+def is_alike(context: Context, node: ast.AST) -> bool:
+    """Whether a member is written alike for every optimizer: a plain step, ``optimizer.zero_grads``."""
+    named = isinstance(node, ast.Attribute) and node.attr in ("zero_grads", *CHANGES)
+    return named or is_plain_update(context, node)
+
+
 def hook_of(context: Context, call: ast.Call) -> ast.Call | None:
     """The call that makes the hook in ``opt.add_hook(WeightDecay(r))``, of a class that is understood."""
     made = call.args[0] if call.args else None
@@ -236,7 +242,7 @@ __all__ = [
     "hook_name",
     "needs_target",
     "hook_of",
-    "is_plain_update",
+    "is_alike",
     "loss_given",
     "saved_by",
     "steps_together",
