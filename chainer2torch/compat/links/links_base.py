@@ -83,9 +83,9 @@ def set_unregistered(module: nn.Module, name: str, value: Any) -> None:
     name that is registered stays so, whatever is assigned to it later. It may come before ``super().__init__()``.
     Another object than a module gets an attribute.
     """
+    inside = vars(module) if isinstance(module, nn.Module) else None
     # before super().__init__() there is nothing yet that a name could be registered in
-    inside = vars(module) if isinstance(module, nn.Module) else {"_modules": name}
-    if name in inside.get("_modules", ()) or name in inside.get("_parameters", ()):
+    if inside is None or name in inside.get("_modules", ()) or name in inside.get("_parameters", ()):
         setattr(module, name, value)
     else:
         object.__setattr__(module, name, value)

@@ -34,10 +34,16 @@ def type_test(context: Context, node: ast.Compare) -> TypeTest | None:
 
 
 def variable_asked(context: Context, value: ast.expr, test: ast.expr) -> ast.expr | None:
-    """The Variable of ``if type(h.data) is np.ndarray``, which asks for the device of its array; None for another."""
+    """The Variable of ``if type(h.data) is np.ndarray``, which asks for the device of its array; None for another.
+
+    What may be an array itself has no array of NumPy's under ``data``, and a parameter may have None there.
+    """
     if not isinstance(value, ast.Attribute) or value.attr not in ("data", "array"):
         return None
-    if not all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(value.value))):
+    if not isinstance(value.value, ast.Name):
+        return None
+    kinds = options(context.analysis.kind(value.value))
+    if not all(isinstance(k, Tensor) and not k.array and not k.either for k in kinds):
         return None
     inner: ast.AST = test
     outer = context.source.parents.get(test)
