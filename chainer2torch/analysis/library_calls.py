@@ -99,8 +99,8 @@ class LibraryCalls(Interpreter):
             and isinstance(receiver, Inst)
             and receiver.cls == "chainer.Chain"
             or name == "add_link"
-            and args
-            and isinstance(args[0], Const)
+            and len(args) == 2
+            and self.is_link(receiver)
         )
         if (
             not isinstance(receiver, (Lst, Dct))

@@ -648,7 +648,7 @@ def test_a_layer_that_has_its_name_elsewhere_takes_the_mode() -> None:
     """The names of layers tell what ``c.n`` may be, also beside a model of the project that takes ``test`` itself."""
     code = migrate_source(_NAMED_ELSEWHERE).code
     assert "compat.call_as_version_1(c.n, c.c(x), test=True)" in code, code
-    assert "compat.call_as_version_1(self.n, self.c(x), test=test)" in code, code
+    assert "compat.call_in_mode(self.n, not test, self.c(x))" in code, code
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))

@@ -41,7 +41,8 @@ def made(interpreter: Interpreter, site: int, links: list[Kind], node: ast.AST |
 
 
 def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
-    starred = [isinstance(a, ast.Starred) for a in node.args] if isinstance(node, ast.Call) else []
+    given = node.args[len(node.args) - len(args) :] if isinstance(node, ast.Call) else []  # not the `self` of a base
+    starred = [isinstance(a, ast.Starred) for a in given]
     return [element_of(kind) if i < len(starred) and starred[i] else kind for i, kind in enumerate(args)]
 
 
