@@ -71,7 +71,9 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
     wanted = _names(interpreter, name)
     if wanted is None or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
-    if any(wanted.has(method) for c in interpreter.mro(receiver.cls) if isinstance(c, ClassInfo) for method in c.methods):
+    if any(
+        wanted.has(method) for c in interpreter.mro(receiver.cls) if isinstance(c, ClassInfo) for method in c.methods
+    ):
         return None  # `getattr(self, 'loss_' + name)(y)`
     held: Kind | None = None
     for other, kind in _attributes(interpreter, receiver.cls):
