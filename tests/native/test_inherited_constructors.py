@@ -117,3 +117,35 @@ class Net(chainer.Chain):
             x = getattr(self, 'l_' + name)(x)
         return getattr(self, 'l0')(self['l' + str(1)](x))
 """)
+
+
+LISTS = """
+class Net(chainer.{base}):
+    def __init__(self, n):
+        super().__init__({given})
+        {fill}
+
+    def __call__(self, x):
+        for link, other in zip({taken}, {taken}):
+            x = F.relu(link(x)) + other(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "fill", "taken"),
+    [
+        (
+            "Chain",
+            "",
+            "links = chainer.ChainList()\n        for _ in range(2):\n            links.add_link(L.Linear(n, n))\n"
+            "        self.add_link('parts', links)",
+            "self.parts",
+        ),
+        ("Chain", "parts=chainer.ChainList(L.Linear(n, n), L.Linear(n, n))", "pass", "self.parts"),
+        ("ChainList", "L.Linear(n, n)", "self.add_link(L.Linear(n, n)); self.append(L.Linear(n, n))", "self"),
+        ("ChainList", "*[L.Linear(n, n) for _ in range(2)]", "self.insert(0, L.Linear(n, n))", "self"),
+    ],
+)
+def test_links_that_lists_hold(base, given, fill, taken):
+    agree(LISTS.format(base=base, given=given, fill=fill, taken=taken))

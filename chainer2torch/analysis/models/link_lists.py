@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import BOTTOM, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
 from chainer2torch.analysis.module_index import ClassInfo
@@ -48,7 +48,8 @@ def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
 
 def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order: bool) -> None:
     """Notes a link; what reaches those that are called ``in_order``, by a Sequential, is known: see sequences.py."""
-    links = [k for k in options(kind) if not isinstance(k, (Ref, Func))]  # a Sequential holds functions, too
+    # a Sequential holds functions, too
+    links = [k for k in options(kind) if not isinstance(k, (Ref, Func)) and k is not BOTTOM]
     if not owner or not links:
         return
     kind = join_all([listed(interpreter, k, in_order) for k in links])
