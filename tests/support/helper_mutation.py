@@ -294,8 +294,9 @@ def main() -> int:
     args = parser.parse_args()
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
-    mutants.sort(key=lambda mutant: (mutant.package, mutant.room, mutant.line))
+    # in the order in which they were drawn: a run that is stopped has reached every room alike
     verdicts = by_examples(mutants, run(mutants, args.tests, helper_calls.read(args.calls) if args.calls else None))
+    verdicts.sort(key=lambda verdict: verdict.key)
     report = MutationReport(verdicts, {"helper": len(every)}, reasons(SURVIVORS))
     print("\n".join(report.lines(verbose=True)))
     return report.exit_code
