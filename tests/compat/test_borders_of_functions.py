@@ -96,6 +96,12 @@ CALLS = {
     "scatter_add": [
         (a(3, 4), s, b) for s, b in ((1, a(4)), ([0, 0], a(2, 4)), (slice(0, 2), a(2, 4)), (1, a(3)), (1, a()))
     ],
+    "flatten": [(a(2, 3, 4),), (a(),), (a(0, 3),)],
+    "fliplr": [(a(2, 3, 4),), (a(2, 3),), (a(2),)],
+    "flipud": [(a(2, 3, 4),), (a(2, 3),), (a(2),), (a(),)],
+    "hstack": [(SEVERAL,), ([a(2), a(3)],), ([a(2, 3), a(2, 4)],), ([a(2, 3, 1), a(2, 1, 1)],)],
+    "vstack": [(SEVERAL,), ([a(2), a(2, seed=1)],), ([a(2, 3), a(1, 3)],), ([a(2), a(3)],)],
+    "dstack": [([a(2, 4), a(2, 4, seed=1)],), ([a(2), a(2, seed=1)],), ([a(2, 3, 1), a(2, 3, 2)],)],
     "rollaxis": [(a(2, 3, 4), *args) for args in ((2,), (0, 3), (1, -1), (-1,), (1, 2), (0, 4))],
     "pad": [(a(2, 3), width, "constant") for width in (1, (1, 2), ((1, 0), (0, 2)), 0)],
     "linear": [(a(2, 3, 4), a(5, n), a(5), axes) for axes, n in ((0, 12), (1, 12), (2, 4), (3, 1), (-1, 4))]
@@ -247,6 +253,12 @@ CALLS = {
     "gaussian_nll": [(a(5, 3), a(5, 3, seed=1), a(5, 3, seed=2), *w) for w in ((), ("no",), ("mean",), ("max",))],
     "layer_normalization": [(a(4, 3), a(3), a(3, seed=1), *w) for w in ((), (0.1,))] + [(a(4, 3, 2), a(6), a(6))],
     "group_normalization": [(a(2, 6, 2), n, a(6), a(6, seed=1), *w) for n in (1, 2, 3, 6, 4, 0) for w in ((), (0.5,))],
+    **{
+        f"fixed_batch_{kind}": [
+            (a(4, 3, 2), a(3), a(3, seed=1), a(3, seed=2), a(3, seed=3) ** 2, *w) for w in ((), (0.1,))
+        ]
+        for kind in ("normalization", "renormalization")
+    },
     "local_response_normalization": [
         (a(2, 7, 3), *w) for w in ((), (3,), (5, 1), (2, 2.0, 0.1), (3, 2, 0.1, 0.5), (1,))
     ],
@@ -254,6 +266,8 @@ CALLS = {
     + [(np.zeros((2, 3), "f"),)],
     "max_pooling_2d": pooled(2, (False,), (True,)),
     "max_pooling_nd": pooled(1) + pooled(3, (False,)),
+    "max_pooling_3d": pooled(3, (False,), (True,)),
+    "average_pooling_3d": [call for call in pooled(3) if call[0].size],
     "average_pooling_2d": [call for call in pooled(2) if call[0].size],
     "average_pooling_nd": pooled(1, (0,), (None,), (1,), (-1,)) + pooled(3),
     "unpooling_2d": [

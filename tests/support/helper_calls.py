@@ -33,7 +33,7 @@ import pytest
 from tests.support import rank_processes
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = [ROOT / "tests" / folder for folder in ("compat", "native", "plan/native", "programs")]
+FOLDERS = [ROOT / "tests" / folder for folder in ("compat", "native", "plan/native", "programs", "weights")]
 _TOOL = str(ROOT / "chainer2torch") + "/"
 _OWN = (f"{_TOOL}compat/", f"{_TOOL}native/")
 _LONG = "faithful_"  # what stands before a long helper's name where a short one has the name, too

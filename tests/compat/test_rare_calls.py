@@ -1,0 +1,273 @@
+"""Calls that larger programs seldom make, each beside Chainer's: pickled readers, early files, version 1, own types."""
+
+import itertools
+import pickle
+
+import chainer
+import chainer.links as L
+import numpy as np
+import pytest
+import torch
+from chainer.serializers import DictionarySerializer, NpzDeserializer
+from chainer.utils import type_check
+from torch import nn
+
+from chainer2torch.compat.dataset import file_datasets, iterators
+from chainer2torch.compat.functions import math_functions, own_functions
+from chainer2torch.compat.half_way import half_way_training, half_way_updates
+from chainer2torch.compat.links import chains, link_names, link_tree, own_methods
+from chainer2torch.compat.links.normalization_links import DecorrelatedBatchNormalization
+from chainer2torch.compat.serializers import state_io
+from chainer2torch.compat.variable import rebinding
+from tests.compat.test_borders_of_functions import a
+
+
+def test_iterators_of_files_without_the_detail_before():
+    """Files of early versions have no ``previous_epoch_detail``: it is guessed."""
+    for batches in range(7):
+        found = []
+        for module, writer, reader in (
+            (chainer.iterators, DictionarySerializer, NpzDeserializer),
+            (iterators, state_io.StateWriter, state_io.StateReader),
+        ):
+            saved, loaded = (module.SerialIterator(list(range(5)), 2, shuffle=False) for _ in range(2))
+            for _ in range(batches):
+                next(saved)
+            target = writer()
+            saved.serialize(target)
+            entries = target.entries if module is iterators else target.target
+            del entries["previous_epoch_detail"]
+            loaded.serialize(reader(entries))
+            found.append([loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
+        assert found[0] == found[1], batches
+
+
+def test_pickled_orders_and_texts(tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n\nthree\n")
+    texts = []
+    for module in (chainer.datasets, file_datasets):
+        dataset = module.TextDataset(str(tmp_path / "a.txt"))
+        copy = pickle.loads(pickle.dumps(dataset))
+        texts.append([copy[i] for i in (2, 0, 1)] + [dataset[0], len(copy)])
+    assert texts[0] == texts[1]
+    for module in (chainer.iterators, iterators):
+        sampler = module.ShuffleOrderSampler(np.random.RandomState(3))
+        copy = pickle.loads(pickle.dumps(sampler))
+        first = sampler(np.arange(9), 0)
+        assert np.array_equal(first, np.random.RandomState(3).permutation(9))
+        assert np.array_equal(copy(np.arange(9), 0), first)
+        np.random.seed(1)
+        expected = np.random.permutation(9)
+        np.random.seed(1)
+        assert np.array_equal(pickle.loads(pickle.dumps(module.ShuffleOrderSampler()))(np.arange(9), 0), expected)
+
+
+def test_products_of_columns():
+    """As version 1 of Chainer has them: a vector is a column."""
+
+    def column(x):
+        return x.reshape(len(x), -1)
+
+    for x, y in itertools.product((a(3), a(3, 3), a(3, 3, seed=4)), repeat=2):
+        for transa, transb in itertools.product((False, True), repeat=2):
+            one, other = (column(each).T if turned else column(each) for each, turned in ((x, transa), (y, transb)))
+            if one.shape[1] != other.shape[0]:
+                continue
+            found = math_functions.matmul_of_columns(torch.tensor(x), torch.tensor(y), transa, transb)
+            np.testing.assert_allclose(found, one @ other, rtol=1e-5)
+            if not (transa or transb):
+                np.testing.assert_allclose(
+                    math_functions.matmul_of_columns(torch.tensor(x), torch.tensor(y)), one @ other, rtol=1e-5
+                )
+
+
+def test_floors_of_quotients():
+    numbers = (7, -7, 2.5, -2.5)
+    arrays = [np.array(each) for each in ([7, -7], [7.0, -7.5], [-2, 3])]
+    for x, y in itertools.product([*numbers, *arrays], repeat=2):
+        found = rebinding.floor_division(
+            *(torch.tensor(each) if isinstance(each, np.ndarray) else each for each in (x, y))
+        )
+        np.testing.assert_allclose(found, x // y, rtol=1e-6)
+
+
+def test_types_of_inputs():
+    x, t = np.zeros(2), torch.zeros(2)
+    for given in ((x,), (x, x), (3,), (x, 3), (3, x), ()):
+        assert own_functions.same_types(*given) == type_check.same_types(*given)
+        theirs = [chainer.Variable(each) if isinstance(each, np.ndarray) else each for each in given]
+        ours = [t if isinstance(each, np.ndarray) else each for each in given]
+        if theirs and isinstance(theirs[0], chainer.Variable):
+            assert own_functions.same_types(*ours) == (len(set(map(type, ours))) == 1)
+    assert not own_functions.same_types(x, t) and not own_functions.same_types(t, x)
+
+
+def test_the_last_input():
+    told = []
+
+    class Theirs(chainer.Function):
+        def check_type_forward(self, in_types):
+            told.append((in_types.size(), tuple(in_types[2].shape), tuple(in_types[0].shape)))
+
+        def forward(self, inputs):
+            return inputs[:1]
+
+    class Ours(own_functions.Function):
+        forward = Theirs.forward
+
+        def check_type_forward(self, in_types):  # where Chainer shows what is wrong, it has `last`, too
+            told.append((in_types.size(), tuple(in_types.last().shape), tuple(in_types[0].shape)))
+
+    Theirs()(a(2), a(3), a(4))
+    Ours()(*map(torch.tensor, (a(2), a(3), a(4))))
+    assert told == [(3, (4,), (2,))] * 2
+
+
+class Children(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(2, 2)
+        self.train_ = "its own"
+
+    def name(self):
+        return "a method"
+
+
+def test_items_and_methods_by_name():
+    chain, plain = Children(), {"one": 3}
+    assert chains.chain_item(chain, "one") is chain.one and chains.chain_item(plain, "one") == 3
+    sequence = nn.Sequential(chain)
+    assert chains.chain_item(sequence, 0) is chain
+
+    class Indexed(Children):
+        def __getitem__(self, name):
+            return name * 2
+
+    assert chains.chain_item(Indexed(), "one") == "oneone"
+    assert own_methods.own_name(chain, "train") == "its own" and own_methods.own_name(chain, "name")() == "a method"
+    assert own_methods.own_name({"a": 1}, "items")() == {"a": 1}.items()
+
+    class NoModule:
+        train_ = train = name = "plain"
+
+    NoModule.train_ = "hidden"
+    assert own_methods.own_name(NoModule(), "train") == "plain"
+    assert link_names.name_of(NoModule()) == "plain" and link_names.name_of(chain)() == "a method"
+    model = nn.ModuleDict({"part": nn.Linear(1, 1)})
+    ((_, part),) = list(link_tree.namedlinks(model, skipself=True))
+    assert len(list(link_tree.namedparams(model))) == 2
+    assert [link_names.name_of(each) for each in (part, part.weight, part.bias)] == ["part", "W", "b"]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"W": (2, 3)},
+        {"W": [2, 3]},
+        {"b": 4},
+        {"b": np.int64(4)},
+        {"W": ((2, 3), np.float64)},
+        {"W": [(2, 3), "f"], "b": (3,)},
+        {"b": (4, np.float16)},
+        {"W": ()},
+    ],
+    ids=str,
+)
+def test_parameters_by_their_shapes(shapes):
+    link, module, given = chainer.Link(**shapes), nn.Module(), nn.Module()
+    link_tree.add_params(module, **shapes)
+    link_tree.add_params(given, shapes)
+    for each in (module, given, link_tree.Link(**shapes)):
+        found = dict(each.named_parameters())
+        assert set(found) == set(shapes)
+        for name, param in link.namedparams():
+            ours = found[name[1:]].detach().numpy()
+            assert ours.shape == param.shape and ours.dtype == param.dtype and np.isnan(ours).all()
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_decorrelated_statistics_that_are_finetuned(groups):
+    link, module = L.DecorrelatedBatchNormalization(4, groups), DecorrelatedBatchNormalization(4, groups)
+    for step in range(5):
+        x = a(12, 4, seed=step)
+        finetune = step in (0, 1, 4)
+        with chainer.using_config("train", step != 3):
+            theirs = link(x, finetune=finetune)
+        ours = module.train(step != 3)(torch.tensor(x), finetune=finetune)
+        np.testing.assert_allclose(ours.detach(), theirs.array, rtol=1e-3, atol=1e-4)
+        assert int(module.N) == link.N
+    np.testing.assert_allclose(module.avg_mean, link.avg_mean, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(module.avg_projection, link.avg_projection, rtol=1e-3, atol=1e-4)
+
+
+def test_losses_for_an_optimizer_of_chainers():
+    """What Chainer's optimizers ask of a loss that is a tensor, with their scale and graphs that are shared."""
+    weight = torch.tensor([2.0, 3.0], requires_grad=True)
+    shared = weight * weight
+    as_loss = half_way_updates.as_chainer_loss
+    assert as_loss(None) is None and as_loss(lambda: 3)() == 3
+    loss = as_loss(lambda n, *, more: shared.sum() * n + more)(2, more=1)
+    loss.backward()
+    assert weight.grad.tolist() == [8, 12]
+    as_loss(lambda: shared.sum())().backward(loss_scale=0.5)
+    assert weight.grad.tolist() == [10, 15]
+    seen = []
+    as_loss(lambda *args, **kwargs: seen.append((args, kwargs)))(a(2), more=a(3))
+    as_loss(lambda *args, **kwargs: seen.append((args, kwargs)), arrays=True)(a(2), 1, more=a(3))
+    (plain, named), (tensors, named_tensors) = seen
+    assert isinstance(plain[0], np.ndarray) and isinstance(named["more"], np.ndarray)
+    assert torch.is_tensor(tensors[0]) and tensors[1] == 1 and torch.is_tensor(named_tensors["more"])
+
+
+def test_converters_of_either_side():
+    told = []
+
+    def own(batch, device):
+        told.append(device)
+        return np.stack(batch)
+
+    @chainer.dataset.converter()
+    def decorated(batch, device, more=0):
+        told.append(device)
+        return np.stack(batch) + more
+
+    batch = [a(2), a(2, seed=1)]
+    convert = half_way_updates.as_torch_converter(own)
+    for device, expected in (
+        (None, None),
+        (-1, -1),
+        (chainer.get_device("@numpy"), -1),
+        (torch.device("cpu"), -1),
+        ("cpu", -1),
+    ):
+        assert torch.equal(convert(batch, device), torch.tensor(np.stack(batch)))
+        assert told.pop() == expected, device
+    assert torch.equal(convert(batch), torch.tensor(np.stack(batch))) and told.pop() is None
+    assert half_way_updates._torch_device(chainer.get_device("@numpy")) == torch.device("cpu")
+    assert half_way_updates._torch_device(None) is None and half_way_updates._torch_device(-1) == torch.device("cpu")
+    found = half_way_updates.as_torch_converter(decorated)(batch, chainer.get_device("@numpy"), 1)
+    assert torch.equal(found, torch.tensor(np.stack(batch) + 1)) and told.pop() == chainer.get_device("@numpy")
+    found = half_way_updates.as_torch_converter(decorated)(batch, None, more=2)
+    assert torch.equal(found, torch.tensor(np.stack(batch) + 2)) and told.pop() is None
+    ragged = half_way_updates.as_torch_converter(chainer.dataset.concat_examples)([a(2), a(1)], None, 9)
+    assert ragged.shape == (2, 2) and ragged[1, 1] == 9
+    assert half_way_updates.as_torch_converter(chainer.dataset.concat_examples)(batch).shape == (2, 2)
+    for function, expected in ((own, -1), (decorated, chainer.get_device("@numpy"))):
+        converter = half_way_training._ArrayConverter(function)
+        assert isinstance(converter(batch, torch.device("cpu")), np.ndarray) and told.pop() == expected
+        assert isinstance(converter(batch, None), np.ndarray) and told.pop() is None
+
+
+def test_reports_that_reach_chainer():
+    told = []
+    report = half_way_updates.as_chainer_report(lambda values, observer=None: told.append((values, observer)))
+    module, link = nn.Linear(1, 1), L.Linear(1, 1)
+    with pytest.raises(KeyError, match="Linear is not the target"):
+        report({"a": 1}, module)
+    module.__dict__["_as_chainer_link"] = link
+    report({"a": torch.ones(2, requires_grad=True), "b": 3}, module)
+    report({"b": 3}, link)
+    report({"b": 3})
+    (values, observer), *rest = told
+    assert isinstance(values["a"], np.ndarray) and values["b"] == 3 and observer is link
+    assert rest == [({"b": 3}, link), ({"b": 3}, None)]
