@@ -63,6 +63,8 @@ def pooled(n, *more):
 
 
 LABELS = (i(4), np.array([0, -1, 2, -1], "i"), i(4, dtype="f"), i(4, 1), i(3), np.full(4, -1, "i"))
+LABELS = (*LABELS, np.array([-1, -1, 2, -1], "i"))  # one that counts, where others divide by their number
+ONE_COUNTS = np.array([[-1, 1], [-1, -1]], "i")
 CALLS = {
     "clipped_relu": [(a(2, 3) * 30, z) for z in (20.0, 20, 0.5, True)],
     "maxout": [(a(2, 6), n) for n in (0, -1, 1, 2, 3, 4, 6)]
@@ -142,7 +144,8 @@ CALLS = {
     "accuracy": [(a(4, 3), t) for t in LABELS]
     + [(a(4, 3), t, -1) for t in LABELS]
     + [(a(4, 3, 2), i(4, 2)), (a(4, 3, 2), i(4, 2), 1), (a(4, 3, 1, 1), i(4)), (a(4, 3, 2), i(4)), (a(4), i(4))],
-    "binary_accuracy": [(a(4, 2), t) for t in (i(4, 2, n=2), i(4, n=2), i(4, 2, dtype="f"), i(4, 2) - 1)],
+    "binary_accuracy": [(a(4, 2), t) for t in (i(4, 2, n=2), i(4, n=2), i(4, 2, dtype="f"), i(4, 2) - 1)]
+    + [(a(2, 2), t) for t in (np.full((2, 2), -1, "i"), ONE_COUNTS)],
     "r2_score": [(a(5, 2), a(5, 2, seed=2)), (a(5, 2), a(5)), (a(5, 2), a(5, 2, seed=2), None, "raw_values")]
     + [(a(3), np.ones(3, "f")), (np.ones(3, "f"), np.ones(3, "f")), (a(3), a(3, seed=4), np.ones(3, "f"))],
     "precision": [
@@ -181,10 +184,12 @@ CALLS = {
     + [(a(4, 3), i(4), {"class_weight": w}) for w in (np.array([1, 2, 3], "f"), np.ones((3, 1), "f"), np.ones(3, "i"))]
     + [(a(4, 3), i(4), {"reduce": way}) for way in ("mean", "no", "sum")]
     + [(a(4, 3, 2), i(4, 2)), (a(4, 3, 2), i(4)), (a(4, 3, 2), i(2, 4)), (a(4, 3), i(4), {"normalize": False})]
-    + [(a(4, 3), LABELS[1], {"ignore_label": n}) for n in (-1, 0, 2)],
+    + [(a(4, 3), LABELS[1], {"ignore_label": n}) for n in (-1, 0, 2)]
+    + [(a(n, 3), i(n), {"normalize": way}) for n in (1, 2) for way in (True, False)],
     "sigmoid_cross_entropy": [(a(4, 2), t) for t in (i(4, 2, n=2), i(4, n=2), i(4, 2, dtype="f"), i(4, 2) - 1)]
     + [(a(4, 2), i(4, 2) - 1, normalize, way) for normalize in (True, False) for way in ("mean", "no", "sum")]
-    + [(a(2, 2), np.full((2, 2), -1, "i"), normalize) for normalize in (True, False)],
+    + [(a(2, 2), t, normalize) for t in (np.full((2, 2), -1, "i"), ONE_COUNTS) for normalize in (True, False)]
+    + [(a(n, 2), i(n, 2, n=2), normalize) for n in (1, 2) for normalize in (True, False)],
     "hinge": [(a(4, 3), i(4), norm, way) for norm in ("L1", "L2", "L3") for way in ("mean", "no", "sum")]
     + [(a(4, 3), t) for t in (i(3), i(4, 1), i(4, dtype="f"))]
     + [(a(4, 3, 1), i(4)), (a(4), i(4))],

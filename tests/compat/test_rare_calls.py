@@ -17,7 +17,8 @@ from chainer2torch.compat.functions import math_functions, own_functions
 from chainer2torch.compat.half_way import half_way_training, half_way_updates
 from chainer2torch.compat.links import chains, link_names, link_tree, own_methods
 from chainer2torch.compat.links.normalization_links import DecorrelatedBatchNormalization
-from chainer2torch.compat.serializers import state_io
+from chainer2torch.compat.distributed import background_sender
+from chainer2torch.compat.serializers import serializers, state_io
 from chainer2torch.compat.variable import rebinding
 from tests.compat.test_borders_of_functions import a
 
@@ -271,3 +272,44 @@ def test_reports_that_reach_chainer():
     (values, observer), *rest = told
     assert isinstance(values["a"], np.ndarray) and values["b"] == 3 and observer is link
     assert rest == [({"b": 3}, link), ({"b": 3}, None)]
+
+
+@pytest.mark.parametrize("missing", [1, 4, 5, 6, 7])
+def test_the_first_problems_of_a_file_are_named(missing):
+    module = nn.ModuleDict({f"l{number}": nn.Linear(1, 1, bias=False) for number in range(missing)})
+    with pytest.raises(KeyError) as raised:
+        serializers.load_entries({}, module)
+    text = raised.value.args[0]
+    assert text.count("is not in the file") == min(missing, 5)
+    assert ("and 1 more" in text) == (missing == 6) and ("and 2 more" in text) == (missing == 7)
+    assert text.count(";") == min(missing, 5) - 1 + (missing > 5)
+
+
+def test_what_is_sent_in_the_background():
+    done = []
+    sender = background_sender.BackgroundSender()
+    sender.finish()  # nothing was sent
+    assert not sender._thread.is_alive()
+    for error in (None, ValueError("the last one")):
+        sender = background_sender.BackgroundSender()
+
+        def task(number, error=None):
+            done.append(number)
+            if error is not None:
+                raise error
+
+        first, last = sender.submit(task, 1), sender.submit(task, 2, error)
+        assert first.result() is None
+        if error is None:
+            sender.finish()
+        else:
+            with pytest.raises(ValueError, match="the last one"):
+                sender.finish()
+            assert last.exception() is error
+        assert done == [1, 2] and not sender._thread.is_alive()
+        sender._finish_at_exit()  # ended before
+        done.clear()
+    waiting = background_sender.BackgroundSender()
+    waiting.submit(done.append, 3)
+    waiting._finish_at_exit()
+    assert done == [3] and not waiting._thread.is_alive()

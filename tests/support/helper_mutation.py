@@ -126,7 +126,8 @@ def calling(
 ) -> list[pytest.Item]:
     """The tests that run what a mutant changes, by a record: those first that say the helper's name, and cheap ones.
 
-    What runs it in the module of helpers of a migrated program comes last: there only the function is known.
+    What runs it in the module of helpers of a migrated program comes later: there only the function is known. The last
+    ones call no helper and are the same test with other parameters: they may look at what one of these has kept.
     """
     ranks = []
     for item, texts in said:
@@ -136,7 +137,10 @@ def calling(
             continue  # it would be stopped, wrong or not
         if runs or f":{mutant.name}" in called.names:
             ranks.append((not runs, mutant.helper not in texts, called.seconds, item))
-    return [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
+    found = [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
+    functions = {item.nodeid.partition("[")[0] for item in found}
+    silent = [item for item, _ in said if item.nodeid not in record]
+    return found + [item for item in silent if item.nodeid.partition("[")[0] in functions]
 
 
 def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]]) -> list[pytest.Item]:
