@@ -1,7 +1,9 @@
 """Calls that larger programs seldom make, each beside Chainer's: pickled readers, early files, version 1, own types."""
 
+import io
 import itertools
 import pickle
+import sys
 
 import chainer
 import chainer.links as L
@@ -12,14 +14,25 @@ from chainer.serializers import DictionarySerializer, NpzDeserializer
 from chainer.utils import type_check
 from torch import nn
 
+from chainer2torch.compat.backend import dispatch
 from chainer2torch.compat.dataset import file_datasets, iterators
 from chainer2torch.compat.functions import math_functions, own_functions
-from chainer2torch.compat.half_way import half_way_training, half_way_updates
-from chainer2torch.compat.links import chains, link_names, link_tree, own_methods
+from chainer2torch.compat.half_way import half_way_links, half_way_training, half_way_updates
+from chainer2torch.compat.links import (
+    chains,
+    inner_state,
+    linear,
+    link_names,
+    link_serialize,
+    link_slots,
+    link_tree,
+    own_methods,
+)
 from chainer2torch.compat.links.normalization_links import DecorrelatedBatchNormalization
-from chainer2torch.compat.distributed import background_sender
+from chainer2torch.compat.distributed import background_sender, distributed_snapshots, except_hook
 from chainer2torch.compat.serializers import serializers, state_io
-from chainer2torch.compat.variable import rebinding
+from chainer2torch.compat.optimizers import update_rule
+from chainer2torch.compat.variable import parameters, rebinding
 from tests.compat.test_borders_of_functions import a
 
 
@@ -313,3 +326,135 @@ def test_what_is_sent_in_the_background():
     waiting.submit(done.append, 3)
     waiting._finish_at_exit()
     assert done == [3] and not waiting._thread.is_alive()
+
+
+def test_names_of_a_link_as_of_a_dictionary():
+    link, module = L.Linear(2, 3, nobias=True), linear.Linear(2, 3, nobias=True)
+    ours = inner_state.LinkDict(module)
+    assert [name in ours for name in ("W", "b", "missing")] == [name in link.__dict__ for name in ("W", "b", "missing")]
+    assert ours.get("W") is ours["W"] is module.weight and ours["b"] is None
+    assert ours.get("missing") is None and ours.get("missing", 3) == 3
+    with pytest.raises(KeyError, match="missing"):
+        ours["missing"]
+    ours["more"] = 4
+    assert module.more == 4 and "more" in ours
+
+
+def test_texts_of_hyperparameters():
+    found = []
+    for module in (chainer.optimizer, update_rule):
+        parent = module.Hyperparameter()
+        parent.lr, parent.decay = 0.5, 2
+        own = module.Hyperparameter(parent)
+        own.lr = 0.25
+        found.append([repr(parent), repr(own), own.get_dict(), parent.get_dict(), own.decay, own.lr])
+    assert found[0] == found[1]
+
+
+def test_what_is_moved_to_another_device():
+    class Own:
+        def to_gpu(self, device="none"):
+            return "own", device
+
+    assert dispatch.to_gpu_of(Own()) == ("own", "none") and dispatch.to_gpu_of(Own(), 1) == ("own", 1)
+
+
+def test_variables_are_what_takes_gradients():
+    x = torch.ones(2)
+    assert not parameters.is_variable(x) and parameters.is_variable(torch.ones(2, requires_grad=True))
+    assert not parameters.is_variable(np.ones(2)) and not parameters.is_variable(None)
+
+
+class Numbered(chainer.Chain):
+    """Values of all kinds that are kept with a link and in links inside."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.add_persistent("count", 2 * scale)
+        self.add_persistent("share", 0.5 * scale)
+        self.add_persistent("array", np.arange(3.0) * scale)
+        with self.init_scope():
+            self.part = chainer.ChainList(L.Linear(1, 1), L.BatchNormalization(2))
+        self.part[1].add_persistent("kept", 3 * scale)
+        self.part[1].avg_mean[...] = scale
+
+
+def test_kept_values_of_a_link_of_chainers(tmp_path):
+    """A link that torch's side loads: numbers stay numbers, arrays stay the same arrays."""
+    source, target = Numbered(2), Numbered(0)
+    array, mean = target.array, target.part[1].avg_mean
+    serializers.save_npz(str(tmp_path / "a.npz"), half_way_links.as_torch_model(source))
+    serializers.load_npz(str(tmp_path / "a.npz"), half_way_links.as_torch_model(target))
+    assert (target.count, target.share, target.part[1].kept) == (4, 1.0, 6)
+    assert type(target.count) is int and type(target.share) is float and type(target.part[1].kept) is int
+    assert target.array is array and array.tolist() == [0, 2, 4]
+    assert target.part[1].avg_mean is mean and mean.tolist() == [2, 2]
+
+
+class Counted(nn.Module):
+    """What it stores beside its parameters, its own ``serialize`` says."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.layer = nn.Linear(1, 1)
+        self.count, self.values, self.nothing = scale, np.arange(3.0) * scale, None
+        self.kept = torch.arange(4.0) * scale
+
+    def serialize(self, serializer):
+        link_serialize.serialize_link(self, serializer)
+        self.count = serializer("count", self.count)
+        self.nothing = serializer("nothing", self.nothing)
+        serializer("values", self.values)
+        serializer("kept", self.kept)
+
+
+def test_slots_of_what_a_module_tells(tmp_path):
+    source, target = Counted(2), Counted(0)
+    slots = {slot.key: slot for slot in link_slots.chainer_slots(source)}
+    assert list(slots) == ["layer/W", "layer/b", "count", "nothing", "values", "kept"]
+    shapes = {"count": (), "nothing": None, "values": (3,), "kept": (4,)}
+    assert {key: slots[key].shape for key in shapes} == shapes
+    dtypes = {"count": None, "nothing": None, "values": np.float64, "kept": np.float32}
+    assert {key: slots[key].dtype for key in dtypes} == dtypes
+    assert (
+        slots["count"].read() == 2 and slots["nothing"].read() is None and slots["kept"].read().tolist() == [0, 2, 4, 6]
+    )
+    with pytest.raises(TypeError, match="count is restored by"):
+        slots["count"].write(np.array(1))
+    serializers.save_npz(str(tmp_path / "a.npz"), source)
+    serializers.load_npz(str(tmp_path / "a.npz"), target)
+    assert target.count == 2 and target.values.tolist() == [0, 2, 4] and target.kept.tolist() == [0, 2, 4, 6]
+    assert target.nothing is None and torch.equal(target.layer.weight, source.layer.weight)
+    link_serialize.serialize_link(target, writer := state_io.StateWriter())
+    assert sorted(writer.entries) == ["layer/W", "layer/b"]
+    reader = state_io.StateReader({"layer/W": np.full((1, 1), 7, "f"), "layer/b": np.full(1, 8, "f")})
+    link_serialize.serialize_link(target, reader)
+    assert target.layer.weight.item() == 7 and target.layer.bias.item() == 8
+
+
+def test_statistics_of_checkpoints():
+    checkpointer = distributed_snapshots.MultiNodeCheckpointer.__new__(distributed_snapshots.MultiNodeCheckpointer)
+    checkpointer._durations = []
+    assert checkpointer.get_stats() == "No stats available"
+    checkpointer._durations = [1.0, 2.0, 6.0]
+    assert checkpointer.get_stats() == "Snapshot duration stats (sec): avg=3.000000, min=1.000000, max=6.000000"
+
+
+def test_an_exception_ends_the_process_after_its_text(monkeypatch):
+    ended, texts = [], []
+    monkeypatch.setattr(except_hook.os, "_exit", ended.append)
+    monkeypatch.setattr(sys, "excepthook", lambda kind, value, trace: texts.append((kind, str(value), trace)))
+    for collected in ("", "what torch collects"):
+        hook = except_hook._AbortingHook()
+        stream, plain = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(sys, "__stderr__", plain)
+        stream.write(collected)
+        hook(ValueError, ValueError("it"), None)
+        written = plain.getvalue() if collected else stream.getvalue()
+        expected = f"{collected}\nUncaught exception on rank 0: ending the process, so that the job ends.\n"
+        assert written == expected
+        assert ended.pop() == 1 and texts.pop() == (ValueError, "it", None) and not ended
+    monkeypatch.setattr(sys, "__stderr__", None)
+    hook(ValueError, ValueError("it"), None)
+    assert stream.getvalue().endswith("the job ends.\n") and ended == [1]

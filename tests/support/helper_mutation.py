@@ -2,13 +2,13 @@
 
     python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [--calls RECORD] [TESTS...]
 
-The tests (default: those of tests/compat, tests/native, tests/plan/native and tests/programs) are collected once. Each
-mutant gets a process of its own, forked from there, in which the helper is wrong, also in the text that migrated
-programs get as chainer_compat. Those tests run that say its name, or the name of a helper that uses it, until one
-fails. With a record of what each test calls (``tests.support.helper_calls``) they are those that run what is changed.
-What these tests leave is run by the examples of the rows that emit the helper. What is changed, and the verdicts, are
-those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test and no
-example calls.
+The tests (default: those of tests/compat, tests/native, tests/plan/native, tests/programs and tests/weights, and those
+of tests/engine that import helpers) are collected once. Each mutant gets a process of its own, forked from there, in
+which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests run that say its
+name, or the name of a helper that uses it, until one fails. With a record of what each test calls
+(``tests.support.helper_calls``) they are those that run what is changed. What these tests leave is run by the examples
+of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
+(docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
 """
 
 from __future__ import annotations
