@@ -12,7 +12,20 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.functions import own_functions as long_functions
-from chainer2torch.native import array_module, arrays, devices, first_values, link_layers, own_functions, triggers
+from chainer2torch.compat.serializers.serializers import load_npz
+from chainer2torch.native import (
+    array_module,
+    arrays,
+    devices,
+    first_values,
+    functions,
+    link_attributes,
+    link_layers,
+    own_functions,
+    triggers,
+)
+
+from tests.support.links import npz_of
 
 
 def a(*shape, seed=0, dtype="f"):
@@ -195,3 +208,111 @@ def test_functions_without_a_backward_give_no_gradient(base, n_inputs):
     for others in found[1:]:
         for one, other in zip(found[0], others, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-6)
+
+
+SAME_LAYERS = [
+    (L.Linear(3, 2), nn.Linear(3, 2)),
+    (L.Linear(3, 2, nobias=True), nn.Linear(3, 2, bias=False)),
+    (
+        L.Convolution2D(4, 6, (3, 2), (2, 1), (1, 0), dilate=(1, 2), groups=2),
+        nn.Conv2d(4, 6, (3, 2), (2, 1), (1, 0), (1, 2), 2),
+    ),
+    (L.Deconvolution2D(4, 6, (3, 2), (2, 1), (1, 0)), nn.ConvTranspose2d(4, 6, (3, 2), (2, 1), (1, 0))),
+    (L.BatchNormalization(3, 0.75, 1e-3), nn.BatchNorm1d(3, 1e-3, 0.25)),
+    (L.BatchNormalization(3, use_gamma=False, use_beta=False), nn.BatchNorm1d(3, 2e-5, 0.1, affine=False)),
+    (L.LayerNormalization(3), nn.LayerNorm(3, 1e-6)),
+    (L.GroupNormalization(2, 4), nn.GroupNorm(2, 4)),
+    (L.EmbedID(5, 3), nn.Embedding(5, 3)),
+    (L.PReLU((4,)), nn.PReLU(4)),
+]
+NAMES = ("W", "b", "gamma", "beta", "avg_mean", "avg_var", "decay", "eps", "N", "in_size", "out_size", "ignore_label")
+OF_MAPS = ("ksize", "stride", "pad", "dilate", "groups", "out_channels")
+
+
+@pytest.mark.parametrize(("link", "layer"), SAME_LAYERS, ids=lambda each: type(each).__name__)
+def test_what_chainer_calls_the_attributes_of_layers(link, layer):
+    load_npz(npz_of(link), layer)
+    for name in (*NAMES, *(OF_MAPS if hasattr(link, "ksize") else ())):
+        expected, found = getattr(link, name, "none"), link_attributes.link_attribute(layer, name, "none")
+        if isinstance(expected, (str, int, float, tuple)) or expected is None:
+            assert found == expected or name in ("in_size", "gamma", "beta", "b") and found is None, name
+        elif getattr(expected, "array", expected) is not None:
+            np.testing.assert_allclose(found.detach(), getattr(expected, "array", expected), err_msg=name)
+    with pytest.raises(AttributeError):
+        link_attributes.link_attribute(layer, "missing")
+
+
+@pytest.mark.parametrize(("link", "layer"), SAME_LAYERS, ids=lambda each: type(each).__name__)
+def test_attributes_of_layers_that_are_set(link, layer):
+    for name in ("W", "b", "gamma", "beta"):
+        param = getattr(link, name, None)
+        own = link_attributes.own_attribute_name(layer, name)
+        if param is None or layer._parameters.get(own) is None:
+            continue
+        for value in (
+            np.full(param.shape, 2.0),
+            torch.full(param.shape, 3.0),
+            nn.Parameter(torch.full(param.shape, 4.0)),
+        ):
+            link_attributes.set_link_attribute(layer, name, value)
+            set_to = dict(layer.named_parameters())[own]
+            assert set_to.requires_grad and set_to.dtype == torch.float32 and set_to.flatten()[0] == value.flatten()[0]
+            assert set_to is value or not isinstance(value, nn.Parameter)
+        computed = nn.Parameter(torch.ones(param.shape)) * 2
+        link_attributes.set_link_attribute(layer, name, computed)
+        assert getattr(layer, own) is computed and own not in dict(layer.named_parameters())
+    link_attributes.set_link_attribute(layer, "mine", 5)
+    assert layer.mine == 5 and link_attributes.link_attribute(layer, "mine") == 5
+    if isinstance(layer, nn.BatchNorm1d):
+        link_attributes.set_link_attribute(layer, "decay", 0.25)
+        link_attributes.set_link_attribute(layer, "N", 7)
+        assert layer.momentum == 0.75 and link_attributes.link_attribute(layer, "decay") == 0.25
+        assert link_attributes.link_attribute(layer, "N") == 7
+
+
+def test_sizes_that_a_layer_was_not_given():
+    for lazy in (first_values.initialized(nn.LazyLinear(2)), link_layers.LinearLink(None, 2)):
+        assert link_attributes.link_attribute(lazy, "in_size") is None
+        lazy(torch.ones(1, 3))
+        assert link_attributes.link_attribute(lazy, "in_size") is None
+    assert link_attributes.link_attribute(nn.Linear(3, 2), "in_size") == 3
+    counted = nn.Module()
+    counted.register_buffer("N", torch.tensor(3))
+    assert link_attributes.link_attribute(counted, "N") == 3
+    link_attributes.set_link_attribute(counted, "N", 8)
+    assert counted.N.item() == 8 and type(link_attributes.link_attribute(counted, "N")) is int
+
+
+@pytest.mark.parametrize("norm", ["L1", "L2"])
+def test_hinge_losses(norm):
+    for x, t in ((a(4, 3), [0, 1, 2, 2]), (a(1, 3), [2]), (a(2, 1), [0, 0]), (a(3, 2) * 3, [1, 0, 1])):
+        there = chainer.Variable(x)
+        expected = chainer.functions.hinge(there, np.array(t, "i"), norm)
+        here = torch.tensor(x, requires_grad=True)
+        found = functions.hinge(here, torch.tensor(t), *(() if norm == "L1" else (norm,)))
+        expected.backward()
+        found.backward()
+        np.testing.assert_allclose(found.detach(), expected.array, rtol=1e-5)
+        np.testing.assert_allclose(here.grad, there.grad, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.LazyLinear(4),
+        nn.LazyConv2d(4, (3, 2), dilation=(2, 3), groups=2),
+        nn.LazyConv1d(4, 3),
+        nn.LazyConvTranspose2d(4, 2),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_layers_that_get_the_shape_of_their_weight(layer):
+    filled = type(layer).cls_to_become
+    options = {} if filled is nn.Linear else {"dilation": layer.dilation, "groups": layer.groups}
+    args = (6, 4) if filled is nn.Linear else (6, 4, layer.kernel_size)
+    shape = filled(*args, **options).weight.shape
+    asked = (4, shape[1]) if filled is not nn.ConvTranspose2d else (4, 6)
+    first_values.initialize_layer(layer, asked)
+    assert layer.weight.shape == shape
+    with pytest.raises(TypeError, match="already"):
+        first_values.initialize_layer(layer, asked)
