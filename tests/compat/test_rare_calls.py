@@ -1,5 +1,6 @@
 """Calls that larger programs seldom make, each beside Chainer's: pickled readers, early files, version 1, own types."""
 
+import copy
 import io
 import itertools
 import pickle
@@ -20,6 +21,7 @@ from chainer2torch.compat.functions import math_functions, own_functions
 from chainer2torch.compat.half_way import half_way_links, half_way_training, half_way_updates
 from chainer2torch.compat.links import (
     chains,
+    convolution_links,
     inner_state,
     linear,
     link_names,
@@ -29,30 +31,42 @@ from chainer2torch.compat.links import (
     own_methods,
 )
 from chainer2torch.compat.links.normalization_links import DecorrelatedBatchNormalization
-from chainer2torch.compat.distributed import background_sender, distributed_snapshots, except_hook
+from chainer2torch.compat.distributed import (
+    background_sender,
+    distributed_data,
+    distributed_optimizers,
+    distributed_snapshots,
+    except_hook,
+)
 from chainer2torch.compat.serializers import serializers, state_io
 from chainer2torch.compat.optimizers import update_rule
-from chainer2torch.compat.variable import parameters, rebinding
+from chainer2torch.compat.training import triggers
+from chainer2torch.compat.variable import parameters, rebinding, variables
+from chainer2torch.native import link_layers
 from tests.compat.test_borders_of_functions import a
 
 
-def test_iterators_of_files_without_the_detail_before():
-    """Files of early versions have no ``previous_epoch_detail``: it is guessed."""
+@pytest.mark.parametrize(("name", "stored"), [("SerialIterator", "nothing"), ("MultithreadIterator", "none")])
+def test_iterators_of_files_without_the_detail_before(name, stored):
+    """Files of early versions have no ``previous_epoch_detail``, or None there: it is guessed."""
     for batches in range(7):
         found = []
-        for module, writer, reader in (
-            (chainer.iterators, DictionarySerializer, NpzDeserializer),
-            (iterators, state_io.StateWriter, state_io.StateReader),
-        ):
-            saved, loaded = (module.SerialIterator(list(range(5)), 2, shuffle=False) for _ in range(2))
+        for module, reader in ((chainer.iterators, NpzDeserializer), (iterators, state_io.StateReader)):
+            saved = getattr(chainer.iterators, name)(list(range(5)), 2, shuffle=False)
             for _ in range(batches):
                 next(saved)
-            target = writer()
+            target = DictionarySerializer()
             saved.serialize(target)
-            entries = target.entries if module is iterators else target.target
-            del entries["previous_epoch_detail"]
+            saved.finalize()
+            entries = dict(target.target)
+            if stored == "nothing":
+                del entries["previous_epoch_detail"]
+            else:
+                entries["previous_epoch_detail"] = np.array(None, dtype=object)
+            loaded = getattr(module, name)(list(range(5)), 2, shuffle=False)
             loaded.serialize(reader(entries))
             found.append([loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
+            loaded.finalize()
         assert found[0] == found[1], batches
 
 
@@ -458,3 +472,114 @@ def test_an_exception_ends_the_process_after_its_text(monkeypatch):
     monkeypatch.setattr(sys, "__stderr__", None)
     hook(ValueError, ValueError("it"), None)
     assert stream.getvalue().endswith("the job ends.\n") and ended == [1]
+
+
+ONE_INDEX = {
+    "slice": slice(1, None),
+    "all": slice(None),
+    "int": 1,
+    "array": np.array([1, 0]),
+    "other": np.array([0, 1]),
+    "...": ...,
+    "new": None,
+}
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_every_order_of_indices(length):
+    """NumPy's order of axes: what stands between arrays decides where theirs go."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    tensor, wrong = torch.tensor(x), []
+    for kinds in itertools.product(ONE_INDEX, repeat=length):
+        index = tuple(ONE_INDEX[kind] for kind in kinds)
+        try:
+            expected = x[index]
+        except IndexError:
+            expected = None
+        try:
+            found = variables.get_item(tensor, index).numpy()
+        except IndexError:
+            found = None
+        if (expected is None) != (found is None) or expected is not None and not np.array_equal(expected, found):
+            wrong.append(kinds)
+    assert not wrong
+
+
+def test_what_passes_its_members_on_can_be_copied():
+    """Copying asks for members before there is anything to pass them on to."""
+
+    class Own:
+        shown = 3
+
+        def __call__(self, trainer):
+            return trainer == 1
+
+        def serialize(self, serializer):
+            self.shown = serializer("shown", self.shown)
+
+    trigger = triggers.get_trigger(Own())
+    master = distributed_data.MasterIterator.__new__(distributed_data.MasterIterator)
+    vars(master)["actual_iterator"] = Own()
+    optimizer = distributed_optimizers.MultiNodeOptimizer.__new__(distributed_optimizers.MultiNodeOptimizer)
+    vars(optimizer)["actual_optimizer"] = Own()
+    parent = update_rule.Hyperparameter()
+    parent.shown = 3
+    for one in (trigger, master, optimizer, update_rule.Hyperparameter(parent)):
+        for other in (copy.copy(one), copy.deepcopy(one)):
+            assert type(other) is type(one) and other.shown == 3
+            assert not hasattr(other, "missing") and not hasattr(other, "__missing__")
+    assert trigger(1) and not copy.copy(trigger)(2)
+    with pytest.raises(AttributeError, match="function"):
+        assert not type(trigger).__new__(type(trigger)).function
+
+
+def test_states_of_own_update_rules_share_the_memory():
+    state = update_rule._RuleState(torch.device("cpu"))
+    shared, fixed = np.zeros(3), np.zeros(3)
+    fixed.flags.writeable = False
+    turned = np.arange(3.0)[::-1]
+    state["shared"], state["fixed"], state["turned"] = shared, fixed, turned
+    state.update(flags=np.array([True, False]), more=np.zeros((2, 0)))
+    assert (
+        state.setdefault("text", np.array(["a"])).tolist() == ["a"] and state.setdefault("shared", 4) is state["shared"]
+    )
+    assert state["turned"].tolist() == [2, 1, 0] and state["flags"].dtype == torch.bool and state["more"].numel() == 0
+    for name in ("shared", "fixed", "turned"):
+        state[name] += 1
+    assert shared.tolist() == [1, 1, 1] and fixed.tolist() == [0, 0, 0] and turned.tolist() == [2, 1, 0]
+
+
+FROM_PARAMS = [
+    ("Linear", {"W": a(3, 2)}, [{}, {"b": a(3)}, {"nobias": True}], a(4, 2)),
+    ("EmbedID", {"W": a(3, 2)}, [{}, {"ignore_label": 1}], np.array([0, 2, 1], "i")),
+    ("ConvolutionND", {"W": a(6, 2, 3)}, [{}, {"b": a(6)}, {"stride": 2, "pad": 1}, {"dilate": 2}], a(2, 2, 7)),
+    ("ConvolutionND", {"W": a(6, 2, 3), "groups": 2}, [{}, {"cover_all": True, "stride": 2}], a(2, 4, 8)),
+    (
+        "Convolution2D",
+        {"W": a(6, 5, 3, 2)},
+        [{}, {"b": a(6)}, {"stride": (2, 1), "pad": (1, 0)}, {"nobias": True}, {"dilate": (1, 2)}],
+        a(2, 5, 7, 6),
+    ),
+    ("Convolution2D", {"W": a(6, 5, 3, 2), "groups": 3}, [{}, {"b": a(6)}], a(2, 15, 7, 6)),
+    ("ConvolutionND", {"W": a(4, 5, 3, 2, 1)}, [{}, {"b": a(4)}, {"stride": 2}], a(2, 5, 4, 5, 3)),
+    ("ConvolutionND", {"W": a(6, 5, 3, 2)}, [{}, {"b": a(6)}, {"pad": 1}], a(2, 5, 7, 6)),
+]
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("number", range(len(FROM_PARAMS)), ids=lambda number: f"{FROM_PARAMS[number][0]}-{number}")
+def test_layers_whose_parameters_have_sizes_of_their_own(number, short):
+    """Each axis of a weight has another length: none can be taken for another."""
+    name, params, ways, x = FROM_PARAMS[number]
+    ours = {"Convolution2D": link_layers.Convolution2D, "Linear": link_layers.LinearLink}.get(name) if short else None
+    if short and ours is None:
+        return
+    ours = ours or getattr(linear if name in ("Linear", "EmbedID") else convolution_links, name)
+    for way in ways:
+        theirs = getattr(L, name).from_params(**params, **way)(x).array
+        given = {key: torch.tensor(value) if isinstance(value, np.ndarray) else value for key, value in way.items()}
+        layer = ours.from_params(**{**params, "W": torch.tensor(params["W"])}, **given)
+        np.testing.assert_allclose(layer(torch.tensor(x)).detach(), theirs, rtol=1e-4, atol=1e-5, err_msg=str(way))
+        assert tuple(layer.weight.shape) == params["W"].shape
+        if "Convolution" in name and not short:
+            assert layer.in_channels == x.shape[1]

@@ -316,3 +316,15 @@ def test_layers_that_get_the_shape_of_their_weight(layer):
     assert layer.weight.shape == shape
     with pytest.raises(TypeError, match="already"):
         first_values.initialize_layer(layer, asked)
+
+
+@pytest.mark.parametrize("shape", [(1, 4000), (4000, 1), (1, 20, 10, 20)], ids=str)
+@pytest.mark.parametrize("name", ["lecun_normal_", "lecun_uniform_"])
+def test_first_values_of_single_rows(name, shape):
+    torch.manual_seed(0)
+    kind = chainer.initializers.LeCunNormal if name == "lecun_normal_" else chainer.initializers.LeCunUniform
+    expected = np.empty(shape, "f")
+    kind(rng=np.random.RandomState(0))(expected)
+    found = getattr(first_values, name)(torch.empty(shape))
+    assert found.std().item() == pytest.approx(expected.std(), rel=0.1)
+    assert found.abs().max().item() == pytest.approx(np.abs(expected).max(), rel=0.25)
