@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import chainer2torch.compat.links as helpers
+from chainer2torch.compat.links import link_names
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.native import small_links
 from tests.compat.test_borders_of_functions import a, i, parts, plain, tensor, variable
@@ -228,3 +229,27 @@ def test_first_values(number):
                 assert np.ptp(array) != 0 or np.array_equal(found[key], array), (keywords, key)
             else:
                 assert 0.5 < found[key].std() / array.std() < 2, (keywords, key)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]}-{number}")
+def test_attributes_by_name(number):
+    """What Chainer's link calls its parameters and values, asked of a module whose own names may be others."""
+    name, args, ways, calls = CASES[number]
+    ours_class = next(getattr(room, name) for room in ROOMS if hasattr(room, name))
+    for keywords in ways:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), chainer.using_config("train", False):
+            warnings.simplefilter("ignore")
+            link, theirs = outcomes(lambda: getattr(L, name)(*args, **keywords), calls[:1], variable)  # noqa: B023
+            if link is None or theirs == [None]:
+                continue
+            module, _ = outcomes(lambda: ours_class(*args, **keywords).eval(), calls[:1], tensor, npz_of(link))  # noqa: B023
+        for key in ("W", "b", "gamma", "beta", "avg_mean", "avg_var", "N", *link._params, *link._persistent):
+            expected, found = getattr(link, key, "none"), link_names.link_attribute(module, key, "none")
+            if isinstance(expected, str):
+                assert found == "none", key
+            elif expected is None or found is None:
+                assert expected is found, key
+            elif isinstance(expected, chainer.Link):
+                assert isinstance(found, torch.nn.Module), key
+            else:
+                np.testing.assert_allclose(plain(found), plain(expected), err_msg=key)

@@ -335,3 +335,14 @@ def test_timer():
     assert 0 < inner <= ours.total_time() == ours.summary()["Sequential"]["elapsed_time"]
     for unit in ("sec", "ms", "us", "ns", "auto_foreach"):
         ours.print_report(unit, io.StringIO())
+
+
+@pytest.mark.parametrize("layer", [name for name in LAYERS if "lazy" not in name and name != "compat linear"])
+def test_the_first_gamma_is_the_largest_singular_value(layer):
+    make, ours, _ = LAYERS[layer]
+    link, module = make(), ours()
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor(link.W.array))
+    link.add_hook(CH.SpectralNormalization(use_gamma=True))
+    link_hooks.add_hook(module, link_hooks.SpectralNormalization(use_gamma=True))
+    np.testing.assert_allclose(module.gamma.detach(), link.gamma.array, rtol=1e-5)
