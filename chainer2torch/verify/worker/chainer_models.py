@@ -36,7 +36,7 @@ from . import (
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
-    host_cupy.install(computes=True)
+    host_cupy.install(computes=True, draws=True)
     folders = roots.Roots(job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)

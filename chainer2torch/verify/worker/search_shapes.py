@@ -33,8 +33,18 @@ def repaired(inputs, arguments, text, error):
     place = re.search(r"index (\d+) is out of bounds for axis (\d+) with size (\d+)", text)
     if place:
         yield from _longer(inputs, arguments, *(int(part) for part in place.groups()))
+    if "An Expr instance" in text:  # how Chainer refuses labels without the axes of what they label
+        yield from _label_maps(inputs, arguments)
     if _NO_NUMBER.search(text):
         yield from _several(inputs, arguments)
+
+
+def _label_maps(inputs, arguments):
+    """Labels of images as maps of their sides."""
+    sides = [spec["shape"][2:] for spec in inputs.values() if isinstance(spec, dict) and len(spec["shape"]) > 2]
+    for name, spec in inputs.items() if sides else ():
+        if isinstance(spec, dict) and spec["dtype"][0] == "i" and spec["shape"][1:] != sides[0]:
+            yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + sides[0])}), arguments
 
 
 def of_rank(shape, rank):
