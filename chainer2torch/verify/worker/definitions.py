@@ -25,6 +25,7 @@ _HARMLESS = (
     "argparse. parser. sys.path. matplotlib.use warnings. logging. os.path. os.environ.get os.getenv collections. "
     "functools. itertools. math. re.compile np.array np.asarray np.zeros np.ones np.arange np.float32 np.int32 "
     "numpy.array numpy.zeros numpy.ones numpy.arange cuda.check_cuda_available six.moves. torch.device "
+    "compat.array_module compat.find_device "
 ).split()
 # Methods of what is there already: of an array, a text, a list.
 _METHODS = frozenset("reshape astype transpose format split strip lower upper items keys values".split())
