@@ -91,6 +91,10 @@ def without_axis(inputs, arguments, a, b):
 
 def wanted(error):
     """Pairs of numbers, one that an axis has and one that it should have, where an error names the axis alone."""
+    sizes = re.search(r"index \d+ has size (\d+) and the array at index \d+ has size (\d+)", str(error))
+    if sizes:  # arrays that NumPy puts together
+        one, other = int(sizes.group(1)), int(sizes.group(2))
+        return [(other, one), (one, other)]
     expect = re.search(r"\.?shape\[-?\d+\] == (\d+)\b", str(getattr(error, "expect", "")))
     actual = re.search(r"shape: " + _SHAPE, str(getattr(error, "actual", "")))
     if not expect or not actual:

@@ -78,7 +78,9 @@ def inputs_for(name):
 
 
 _LESS_COMMON = {"films": CUBE, "small films": SMALL_CUBE, "small images": SMALL}
-_BEGIN = dict(_LESS_COMMON, images=IMAGE, vectors=VECTOR, words=WORDS, sequences=SENTENCES, signals=SIGNAL)
+_BEGIN = dict(
+    _LESS_COMMON, images=IMAGE, vectors=VECTOR, words=WORDS, sequences=SENTENCES, speech=SPEECH, signals=SIGNAL
+)
 
 
 def sorts(names, first="images"):
