@@ -48,7 +48,7 @@ def work(job, folder):
     place = attempt_values.Place(job.get("device", "cpu"))
     if place.device == "cpu":  # the driver of a GPU takes addresses as it likes
         search_room.bounded_memory()
-    host_cupy.install(computes=True)
+    host_cupy.install(computes=True, draws=True)
     place.labels_are_integers()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()

@@ -6,6 +6,7 @@ An input is as in ``search_values``. Written for Python 3.6.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import math
+import re
 
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _ODD = (17, 33, 65, 75, 139)
@@ -153,6 +154,19 @@ def _added(inputs, arguments, sides):
             shape = spec["shape"][:2] + [n + more for n, more in zip(spec["shape"][2:], sides)]
             if all(_LEAST <= n <= max(SIDES) for n in shape[2:]):
                 yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+
+
+def as_arguments(inputs, arguments):
+    """Images with a side, or both, of a number that the model is made from: ``max_sentence_len=20``."""
+    texts = [number for value in arguments.values() for number in re.findall(r"\b\d+\b", value)]
+    numbers = [n for n in dict.fromkeys(map(int, texts)) if 1 < n <= max(SIDES)]
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and len(spec["shape"]) == 4 and spec["dtype"][0] == "f":
+            top, (height, width) = spec["shape"][:2], spec["shape"][2:]
+            for number in numbers:
+                for sides in ([number, width], [height, number], [number, number]):
+                    if sides != [height, width]:
+                        yield dict(inputs, **{name: dict(spec, shape=top + sides)}), arguments
 
 
 def uneven(inputs, arguments):

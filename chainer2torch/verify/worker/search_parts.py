@@ -8,12 +8,12 @@ Written for Python 3.6.
 import collections
 import re
 
-from . import search_values
+from . import search_arguments, search_values
 
 _NORMS = re.compile(r"norm|^bn|_bn")
 _NO_ARRAY = re.compile(r"None|zero-dimensional|object arrays|<class 'object'>|object != ")
 # What a constructor is given that takes any number of arguments.
-SEVERAL = (("8", "8"), (search_values.LINK, search_values.LINK), ("[8, 8]",))
+SEVERAL = (("8", "8"), (search_arguments.LINK, search_arguments.LINK), ("[8, 8]",))
 
 
 def starts(hints, names, known):
@@ -52,8 +52,8 @@ def with_tables(names, keys, method):
 def parts_for(name, links):
     """Links for a part of this name; ``links`` are some of the project."""
     if _NORMS.search(name.lower()):
-        return ["L.BatchNormalization(8)", search_values.LINK]
-    return links + [search_values.LINK]
+        return ["L.BatchNormalization(8)", search_arguments.LINK]
+    return links + [search_arguments.LINK]
 
 
 def instead_of_none(search, attempt, error):
