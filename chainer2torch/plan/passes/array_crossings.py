@@ -44,6 +44,7 @@ from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_host_method,
     is_torch_dtype,
+    may_be_torch_dtype,
     takes_host_arrays,
     to_host,
     to_host_if_array,
@@ -191,7 +192,7 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:
     """``array.astype(x.dtype)``: NumPy takes no dtype of torch."""
-    dtypes = [a for a in arguments if is_torch_dtype(context.analysis.kind(a))]
+    dtypes = [a for a in arguments if may_be_torch_dtype(context, a)]
     if dtypes and isinstance(call.func, ast.Attribute):
         for argument in dtypes:
             wrap(context, decisions, argument, "compat.numpy_dtype(value)")
