@@ -211,7 +211,9 @@ class Objects:
 
         What a class of the program's own keeps under a name of its own, ``self.opt = optimizer``, is no part of it.
         """
-        owners = self.of(context.kind(node.value)) if isinstance(node, ast.Attribute) else []
+        if not isinstance(node, ast.Attribute):
+            return False
+        owners = self.of(context.kind(node.value))
         return any(not flows.is_own_attribute(context, owner, node.attr) for owner in owners)
 
     def _judge(self) -> None:

@@ -40,6 +40,7 @@ from chainer2torch.plan.parts.host_arrays import (
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_branches import handed_on_host
+from chainer2torch.plan.parts.divided_counts import divided
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_host_method,
@@ -99,7 +100,8 @@ def run(context: Context) -> Decisions:
             asked_by_dtype(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
-            _arithmetic(context, decisions, node)
+            if not divided(context, decisions, node):
+                _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             tested_type(context, decisions, node)
             _comparison(context, decisions, node)
