@@ -12,6 +12,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Kind, Tensor, options, scalar_
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.sure_tensors import is_summed
 
 _WHOLE = frozenset({"bool", "int32", "int64"})
 _NUMBERS = frozenset({"int", "bool"})
@@ -26,8 +27,9 @@ def divided(context: Context, decisions: Decisions, node: ast.BinOp) -> bool:
         return False
     if not all(_is_number(k) or k == UNKNOWN for kind in (left, right) for k in options(kind)):
         return False
-    for side in counts:
-        wrap(context, decisions, side, "float(value)")
+    for side in counts:  # what a loop has added to is taken for a tensor where it is written out
+        surely = context.choices.style == "native" and is_summed(context, side)
+        wrap(context, decisions, side, "value.double()" if surely else "float(value)")
     for side, kind in ((node.left, left), (node.right, right)):
         if side not in counts and _is_element(kind):
             wrap(context, decisions, side, "value.double()")
