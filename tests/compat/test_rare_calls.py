@@ -436,6 +436,7 @@ def test_slots_of_what_a_module_tells(tmp_path):
     with pytest.raises(TypeError, match="count is restored by"):
         slots["count"].write(np.array(1))
     serializers.save_npz(str(tmp_path / "a.npz"), source)
+    target.nothing = 5
     serializers.load_npz(str(tmp_path / "a.npz"), target)
     assert target.count == 2 and target.values.tolist() == [0, 2, 4] and target.kept.tolist() == [0, 2, 4, 6]
     assert target.nothing is None and torch.equal(target.layer.weight, source.layer.weight)

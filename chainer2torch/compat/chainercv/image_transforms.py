@@ -170,7 +170,7 @@ def pca_lighting_image(
     vectors = _LIGHTING if eigen_vector is None else eigen_vector
     noise = vectors.dot(values * np.random.normal(0, sigma, size=3))
     img = img.copy()
-    img += noise.reshape(-1, 1, 1)
+    img += noise[:, None, None]
     return img
 
 
