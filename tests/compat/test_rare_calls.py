@@ -39,7 +39,7 @@ from chainer2torch.compat.distributed import (
     except_hook,
 )
 from chainer2torch.compat.serializers import serializers, state_io
-from chainer2torch.compat.optimizers import update_rule
+from chainer2torch.compat.optimizers import optimizers, update_rule
 from chainer2torch.compat.training import triggers
 from chainer2torch.compat.variable import parameters, rebinding, variables
 from chainer2torch.native import link_layers
@@ -584,3 +584,37 @@ def test_layers_whose_parameters_have_sizes_of_their_own(number, short):
         assert tuple(layer.weight.shape) == params["W"].shape
         if "Convolution" in name and not short:
             assert layer.in_channels == x.shape[1]
+
+
+ORDERS = [" ".join(order) for order in itertools.product(("scaled", "hand", "plain"), repeat=3)]
+# what is put in by hand Chainer divides, too, where the last backward() scaled: torch's does not tell whether it ran
+ORDERS = [order for order in ORDERS if "scaled hand" not in order]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_gradients_are_divided_by_the_scale_of_their_own_backward(order):
+    """Those of another backward() are not."""
+    link, module = L.Linear(2, 1, nobias=True), linear.Linear(2, 1, nobias=True)
+    link.W.array[...] = [[0.5, -0.25]]
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor(link.W.array))
+    theirs, ours = chainer.optimizers.SGD(0.5).setup(link), optimizers.SGD(0.5).setup(module)
+    for optimizer in (theirs, ours):
+        optimizer.set_loss_scale(8.0)
+    x = np.array([[1.0, 2.0]], "f")
+    for way in order.split():
+        if way == "scaled":
+            theirs.update(lambda: chainer.functions.sum(link(x)))
+            ours.update(lambda: module(torch.tensor(x)).sum())
+            continue
+        if way == "plain":
+            link.cleargrads()
+            module.zero_grad()
+            chainer.functions.sum(link(x) * 3).backward()
+            (module(torch.tensor(x)) * 3).sum().backward()
+        else:
+            link.W.grad, module.weight.grad = np.ones((1, 2), "f"), torch.ones(1, 2)
+        theirs.update()
+        ours.update()
+        np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
+    np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
