@@ -5,6 +5,7 @@ import io
 import itertools
 import pickle
 import sys
+import types
 
 import chainer
 import chainer.links as L
@@ -40,7 +41,8 @@ from chainer2torch.compat.distributed import (
 )
 from chainer2torch.compat.serializers import serializers, state_io
 from chainer2torch.compat.optimizers import optimizers, update_rule
-from chainer2torch.compat.training import triggers
+from chainer2torch.compat.training import summary, triggers
+from chainer2torch.compat.utils import sparse
 from chainer2torch.compat.variable import parameters, rebinding, variables
 from chainer2torch.native import link_layers
 from tests.compat.test_borders_of_functions import a
@@ -65,7 +67,10 @@ def test_iterators_of_files_without_the_detail_before(name, stored):
                 entries["previous_epoch_detail"] = np.array(None, dtype=object)
             loaded = getattr(module, name)(list(range(5)), 2, shuffle=False)
             loaded.serialize(reader(entries))
-            found.append([loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
+            again = (state_io.StateWriter if module is iterators else DictionarySerializer)()
+            loaded.serialize(again)
+            kept = float((again.entries if module is iterators else again.target)["previous_epoch_detail"])
+            found.append([kept, loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
             loaded.finalize()
         assert found[0] == found[1], batches
 
@@ -545,8 +550,10 @@ def test_states_of_own_update_rules_share_the_memory():
         state.setdefault("text", np.array(["a"])).tolist() == ["a"] and state.setdefault("shared", 4) is state["shared"]
     )
     assert state["turned"].tolist() == [2, 1, 0] and state["flags"].dtype == torch.bool and state["more"].numel() == 0
-    for name in ("shared", "fixed", "turned"):
+    state["number"] = number = np.array(0.0)
+    for name in ("shared", "fixed", "turned", "number"):
         state[name] += 1
+    assert number == 1
     assert shared.tolist() == [1, 1, 1] and fixed.tolist() == [0, 0, 0] and turned.tolist() == [2, 1, 0]
 
 
@@ -618,3 +625,73 @@ def test_gradients_are_divided_by_the_scale_of_their_own_backward(order):
         ours.update()
         np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
     np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (3,), (1, 1), (2, 3), (1, 2, 3), (2, 1, 3)], ids=str)
+def test_sparse_matrices_of_zeros(shape):
+    """An all-zero matrix has no entries, and room only for what is asked."""
+    for ldnz, filled in itertools.product((None, 0, 1, 4), (False, True)):
+        x = np.zeros(shape, "f")
+        if filled and x.size:
+            x.flat[-1] = 2
+        try:
+            expected = chainer.utils.to_coo(x, *(() if ldnz is None else (ldnz,)))
+        except (ValueError, IndexError):
+            expected = None
+        try:
+            found = sparse.to_coo(torch.tensor(x), *(() if ldnz is None else (ldnz,)))
+        except (ValueError, IndexError):
+            found = None
+        assert (expected is None) == (found is None), ldnz
+        if expected is not None:
+            for name in ("row", "col"):
+                assert getattr(found, name).tolist() == getattr(expected, name).tolist(), (ldnz, filled)
+            assert found.data.tolist() == expected.data.array.tolist() and found.shape == expected.shape
+
+
+def test_summaries_of_files_that_lack_them():
+    """What is missing in a file that need not be whole is as at the beginning."""
+    for entries in ({}, {"_n": np.array(3)}, {"_x": np.array(2.0)}, {"_x2": np.array(2.0)}):
+        found = []
+        for own, reader in (
+            (chainer.reporter.Summary(), NpzDeserializer(entries, strict=False)),
+            (summary.Summary(), state_io.StateReader(entries, strict=False)),
+        ):
+            if own.__class__.__module__.startswith("chainer."):
+                own.serialize(reader)
+            else:
+                summary._serialize_one(reader, own)
+            found.append([float(own._x), float(own._x2), int(own._n)])
+        assert found[0] == found[1], entries
+
+
+@pytest.mark.parametrize("unit", ["iteration", "epoch"])
+@pytest.mark.parametrize("missing", ["previous_iteration", "previous_epoch_detail", "both", "nothing"])
+def test_triggers_of_files_without_their_position(unit, missing):
+    """A guess takes its place, from the updater: which iterations fire then?"""
+    found = []
+    for module, writer, reader in (
+        (chainer.training.triggers, DictionarySerializer, NpzDeserializer),
+        (triggers, state_io.StateWriter, state_io.StateReader),
+    ):
+        for iteration, period in itertools.product((1, 2, 3, 4, 5), (1, 2, 3)):
+            trigger = module.IntervalTrigger(period, unit)
+            kept = writer()
+            trigger.serialize(kept)
+            entries = dict(kept.entries if module is triggers else kept.target)
+            for name in list(entries):
+                if missing in ("both", name):
+                    del entries[name]
+            trigger.serialize(reader(entries))
+            detail = iteration / 2
+            updater = types.SimpleNamespace(
+                iteration=iteration, epoch_detail=detail, previous_epoch_detail=detail - 0.5, epoch=iteration // 2
+            )
+            trainer = types.SimpleNamespace(updater=updater)
+            fired = [trigger(trainer)]
+            again = writer()
+            trigger.serialize(again)
+            entries = again.entries if module is triggers else again.target
+            found.append((module is triggers, iteration, period, fired, {k: float(v) for k, v in entries.items()}))
+    half = len(found) // 2
+    assert [one[1:] for one in found[:half]] == [one[1:] for one in found[half:]]

@@ -170,3 +170,13 @@ def test_windows_of_an_even_number_of_channels_are_shorter_on_a_gpu(n):
         for channel in range(7):
             window = squares[:, max(0, channel - below) : channel + n // 2 + 1].sum(1)
             torch.testing.assert_close(found[:, channel], x[:, channel] * (1 + 0.5 * window) ** -0.5)
+
+
+@pytest.mark.parametrize("name", ["naive", "pure_nccl"])
+def test_what_gloo_sends_comes_from_the_host(name):
+    class OnDevice(torch.Tensor):
+        def cpu(self):
+            return torch.zeros(3)
+
+    sent = communicators.Communicator._wire(types.SimpleNamespace(name=name), torch.ones(3).as_subclass(OnDevice))
+    assert sent.tolist() == ([0, 0, 0] if name == "naive" else [1, 1, 1])
