@@ -16,7 +16,7 @@ from chainer.serializers import DictionarySerializer, NpzDeserializer
 from chainer.utils import type_check
 from torch import nn
 
-from chainer2torch.compat.backend import dispatch
+from chainer2torch.compat.backend import array_module, dispatch
 from chainer2torch.compat.dataset import file_datasets, iterators
 from chainer2torch.compat.functions import math_functions, own_functions
 from chainer2torch.compat.half_way import half_way_links, half_way_training, half_way_updates
@@ -695,3 +695,12 @@ def test_triggers_of_files_without_their_position(unit, missing):
             found.append((module is triggers, iteration, period, fired, {k: float(v) for k, v in entries.items()}))
     half = len(found) // 2
     assert [one[1:] for one in found[:half]] == [one[1:] for one in found[half:]]
+
+
+def test_arrays_without_axes_are_the_same_array():
+    number, turned = np.array(1.0), np.arange(3.0)[::-1]
+    assert array_module.is_same_array(torch.from_numpy(number), number)
+    assert array_module.is_same_array(number, torch.from_numpy(number))
+    assert not array_module.is_same_array(torch.from_numpy(number.copy()), number)
+    assert not array_module.is_same_array(torch.from_numpy(turned.copy()), turned)
+    assert not array_module.is_same_array(number, np.array(None)) and not array_module.is_same_array(number, 1.0)
