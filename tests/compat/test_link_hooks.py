@@ -346,3 +346,11 @@ def test_the_first_gamma_is_the_largest_singular_value(layer):
     link.add_hook(CH.SpectralNormalization(use_gamma=True))
     link_hooks.add_hook(module, link_hooks.SpectralNormalization(use_gamma=True))
     np.testing.assert_allclose(module.gamma.detach(), link.gamma.array, rtol=1e-5)
+
+
+@pytest.mark.parametrize("hook", ["SpectralNormalization", "WeightStandardization"])
+@pytest.mark.parametrize("layer", ["compat linear", "lazy linear"])
+def test_a_single_example_gives_a_layer_its_shape(layer, hook):
+    module = LAYERS[layer][1]()
+    link_hooks.add_hook(module, getattr(link_hooks, hook)())
+    assert module(torch.ones(1, 6)).shape == (1, 4) and module.weight.shape == (4, 6)

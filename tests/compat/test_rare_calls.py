@@ -5,6 +5,7 @@ import io
 import itertools
 import pickle
 import sys
+import types
 
 import chainer
 import chainer.links as L
@@ -15,7 +16,7 @@ from chainer.serializers import DictionarySerializer, NpzDeserializer
 from chainer.utils import type_check
 from torch import nn
 
-from chainer2torch.compat.backend import dispatch
+from chainer2torch.compat.backend import array_module, dispatch
 from chainer2torch.compat.dataset import file_datasets, iterators
 from chainer2torch.compat.functions import math_functions, own_functions
 from chainer2torch.compat.half_way import half_way_links, half_way_training, half_way_updates
@@ -39,8 +40,9 @@ from chainer2torch.compat.distributed import (
     except_hook,
 )
 from chainer2torch.compat.serializers import serializers, state_io
-from chainer2torch.compat.optimizers import update_rule
-from chainer2torch.compat.training import triggers
+from chainer2torch.compat.optimizers import optimizers, update_rule
+from chainer2torch.compat.training import summary, triggers
+from chainer2torch.compat.utils import sparse
 from chainer2torch.compat.variable import parameters, rebinding, variables
 from chainer2torch.native import link_layers
 from tests.compat.test_borders_of_functions import a
@@ -65,7 +67,10 @@ def test_iterators_of_files_without_the_detail_before(name, stored):
                 entries["previous_epoch_detail"] = np.array(None, dtype=object)
             loaded = getattr(module, name)(list(range(5)), 2, shuffle=False)
             loaded.serialize(reader(entries))
-            found.append([loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
+            again = (state_io.StateWriter if module is iterators else DictionarySerializer)()
+            loaded.serialize(again)
+            kept = float((again.entries if module is iterators else again.target)["previous_epoch_detail"])
+            found.append([kept, loaded.previous_epoch_detail, loaded.epoch, loaded.epoch_detail, next(loaded)])
             loaded.finalize()
         assert found[0] == found[1], batches
 
@@ -436,6 +441,7 @@ def test_slots_of_what_a_module_tells(tmp_path):
     with pytest.raises(TypeError, match="count is restored by"):
         slots["count"].write(np.array(1))
     serializers.save_npz(str(tmp_path / "a.npz"), source)
+    target.nothing = 5
     serializers.load_npz(str(tmp_path / "a.npz"), target)
     assert target.count == 2 and target.values.tolist() == [0, 2, 4] and target.kept.tolist() == [0, 2, 4, 6]
     assert target.nothing is None and torch.equal(target.layer.weight, source.layer.weight)
@@ -544,8 +550,10 @@ def test_states_of_own_update_rules_share_the_memory():
         state.setdefault("text", np.array(["a"])).tolist() == ["a"] and state.setdefault("shared", 4) is state["shared"]
     )
     assert state["turned"].tolist() == [2, 1, 0] and state["flags"].dtype == torch.bool and state["more"].numel() == 0
-    for name in ("shared", "fixed", "turned"):
+    state["number"] = number = np.array(0.0)
+    for name in ("shared", "fixed", "turned", "number"):
         state[name] += 1
+    assert number == 1
     assert shared.tolist() == [1, 1, 1] and fixed.tolist() == [0, 0, 0] and turned.tolist() == [2, 1, 0]
 
 
@@ -583,3 +591,116 @@ def test_layers_whose_parameters_have_sizes_of_their_own(number, short):
         assert tuple(layer.weight.shape) == params["W"].shape
         if "Convolution" in name and not short:
             assert layer.in_channels == x.shape[1]
+
+
+ORDERS = [" ".join(order) for order in itertools.product(("scaled", "hand", "plain"), repeat=3)]
+# what is put in by hand Chainer divides, too, where the last backward() scaled: torch's does not tell whether it ran
+ORDERS = [order for order in ORDERS if "scaled hand" not in order]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_gradients_are_divided_by_the_scale_of_their_own_backward(order):
+    """Those of another backward() are not."""
+    link, module = L.Linear(2, 1, nobias=True), linear.Linear(2, 1, nobias=True)
+    link.W.array[...] = [[0.5, -0.25]]
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor(link.W.array))
+    theirs, ours = chainer.optimizers.SGD(0.5).setup(link), optimizers.SGD(0.5).setup(module)
+    for optimizer in (theirs, ours):
+        optimizer.set_loss_scale(8.0)
+    x = np.array([[1.0, 2.0]], "f")
+    for way in order.split():
+        if way == "scaled":
+            theirs.update(lambda: chainer.functions.sum(link(x)))
+            ours.update(lambda: module(torch.tensor(x)).sum())
+            continue
+        if way == "plain":
+            link.cleargrads()
+            module.zero_grad()
+            chainer.functions.sum(link(x) * 3).backward()
+            (module(torch.tensor(x)) * 3).sum().backward()
+        else:
+            link.W.grad, module.weight.grad = np.ones((1, 2), "f"), torch.ones(1, 2)
+        theirs.update()
+        ours.update()
+        np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
+    np.testing.assert_allclose(module.weight.detach(), link.W.array, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (3,), (1, 1), (2, 3), (1, 2, 3), (2, 1, 3)], ids=str)
+def test_sparse_matrices_of_zeros(shape):
+    """An all-zero matrix has no entries, and room only for what is asked."""
+    for ldnz, filled in itertools.product((None, 0, 1, 4), (False, True)):
+        x = np.zeros(shape, "f")
+        if filled and x.size:
+            x.flat[-1] = 2
+        try:
+            expected = chainer.utils.to_coo(x, *(() if ldnz is None else (ldnz,)))
+        except (ValueError, IndexError):
+            expected = None
+        try:
+            found = sparse.to_coo(torch.tensor(x), *(() if ldnz is None else (ldnz,)))
+        except (ValueError, IndexError):
+            found = None
+        assert (expected is None) == (found is None), ldnz
+        if expected is not None:
+            for name in ("row", "col"):
+                assert getattr(found, name).tolist() == getattr(expected, name).tolist(), (ldnz, filled)
+            assert found.data.tolist() == expected.data.array.tolist() and found.shape == expected.shape
+
+
+def test_summaries_of_files_that_lack_them():
+    """What is missing in a file that need not be whole is as at the beginning."""
+    for entries in ({}, {"_n": np.array(3)}, {"_x": np.array(2.0)}, {"_x2": np.array(2.0)}):
+        found = []
+        for own, reader in (
+            (chainer.reporter.Summary(), NpzDeserializer(entries, strict=False)),
+            (summary.Summary(), state_io.StateReader(entries, strict=False)),
+        ):
+            if own.__class__.__module__.startswith("chainer."):
+                own.serialize(reader)
+            else:
+                summary._serialize_one(reader, own)
+            found.append([float(own._x), float(own._x2), int(own._n)])
+        assert found[0] == found[1], entries
+
+
+@pytest.mark.parametrize("unit", ["iteration", "epoch"])
+@pytest.mark.parametrize("missing", ["previous_iteration", "previous_epoch_detail", "both", "nothing"])
+def test_triggers_of_files_without_their_position(unit, missing):
+    """A guess takes its place, from the updater: which iterations fire then?"""
+    found = []
+    for module, writer, reader in (
+        (chainer.training.triggers, DictionarySerializer, NpzDeserializer),
+        (triggers, state_io.StateWriter, state_io.StateReader),
+    ):
+        for iteration, period in itertools.product((1, 2, 3, 4, 5), (1, 2, 3)):
+            trigger = module.IntervalTrigger(period, unit)
+            kept = writer()
+            trigger.serialize(kept)
+            entries = dict(kept.entries if module is triggers else kept.target)
+            for name in list(entries):
+                if missing in ("both", name):
+                    del entries[name]
+            trigger.serialize(reader(entries))
+            detail = iteration / 2
+            updater = types.SimpleNamespace(
+                iteration=iteration, epoch_detail=detail, previous_epoch_detail=detail - 0.5, epoch=iteration // 2
+            )
+            trainer = types.SimpleNamespace(updater=updater)
+            fired = [trigger(trainer)]
+            again = writer()
+            trigger.serialize(again)
+            entries = again.entries if module is triggers else again.target
+            found.append((module is triggers, iteration, period, fired, {k: float(v) for k, v in entries.items()}))
+    half = len(found) // 2
+    assert [one[1:] for one in found[:half]] == [one[1:] for one in found[half:]]
+
+
+def test_arrays_without_axes_are_the_same_array():
+    number, turned = np.array(1.0), np.arange(3.0)[::-1]
+    assert array_module.is_same_array(torch.from_numpy(number), number)
+    assert array_module.is_same_array(number, torch.from_numpy(number))
+    assert not array_module.is_same_array(torch.from_numpy(number.copy()), number)
+    assert not array_module.is_same_array(torch.from_numpy(turned.copy()), turned)
+    assert not array_module.is_same_array(number, np.array(None)) and not array_module.is_same_array(number, 1.0)

@@ -312,3 +312,21 @@ def test_tolerances_of_unary_math_function_unittest(scale: float, wrong: str) ->
     found = outcomes_of_unary(unary_functions, ours, **options)
     assert found == outcomes_of_unary(testing, theirs, **options)
     assert not all(found.values()) and any(found.values())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_options_of_unary_math_function_unittest(dtype: Any) -> None:
+    found = []
+    for api, func in ((testing, chainer.functions.sin), (unary_functions, torch.sin)):
+        module = types.ModuleType("c2t_options_case")
+        sys.modules[module.__name__] = module
+        try:
+            case = type("TestOf", (unittest.TestCase,), {"__module__": module.__name__})
+            api.unary_math_function_unittest(func, double_backward_options={"rtol": 3})(case)
+        finally:
+            del sys.modules[module.__name__]
+        self = types.SimpleNamespace(shape=(2,), dtype=dtype)
+        case.setUp(self)
+        kinds = (self.forward_options, self.backward_options, self.double_backward_options)
+        found.append([{name: options.get(name) for name in ("atol", "rtol", "eps", "dtype")} for options in kinds])
+    assert found[0] == found[1]
