@@ -4,7 +4,7 @@ import pytest
 
 from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import search_arguments, search_lists, search_shapes, search_values
+from chainer2torch.verify.worker import search_areas, search_arguments, search_lists, search_shapes, search_values
 from chainer2torch.verify.worker.search_values import IMAGE, LABEL, SENTENCES, WORDS, array
 from tests.support import model_batch
 from tests.support.command_line import run
@@ -148,6 +148,11 @@ def test_lists_that_should_be_arrays():
     found = _found(search_lists.repaired, {"x": SENTENCES, "t": SENTENCES}, "'list' object has no attribute 'shape'")
     assert found[0]["x"] == SENTENCES and found[0]["t"]["shape"] == [3, 4]
     assert [isinstance(value, dict) for value in found[-1].values()] == [True, True]
+
+
+def test_maps_that_are_much_longer_than_high():
+    found = [found["x"]["shape"] for found, _ in search_areas.by_area({"x": IMAGE}, {}, 16 * 6 * 6, 16 * 19 * 121)]
+    assert [4, 3, 84, 492] in found  # a side of 32 gives 6 and each four more one more
 
 
 def test_labels_of_images_are_maps():
