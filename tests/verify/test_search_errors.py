@@ -1,10 +1,19 @@
 """Classes that a search finds by what failed attempts say: kinds of numbers, checks of sizes, tables of settings."""
 
+from collections import OrderedDict
+
 import pytest
 
 from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import search_areas, search_arguments, search_lists, search_shapes, search_values
+from chainer2torch.verify.worker import (
+    search_areas,
+    search_arguments,
+    search_lists,
+    search_parts,
+    search_shapes,
+    search_values,
+)
 from chainer2torch.verify.worker.search_values import IMAGE, LABEL, SENTENCES, WORDS, array
 from tests.support import model_batch
 from tests.support.command_line import run
@@ -176,3 +185,21 @@ def test_settings_are_made_together_and_small():
     others = list(search_arguments.other_settings({"opts": "{'deep': True, 'n': 8}"}, {}))
     assert others[0] == {"opts": "{'deep': False, 'n': 8}"}
     assert list(search_arguments.other_settings({"n": "8"}, {})) == []
+
+
+class _Search:
+    without, optional = ["ksize", "name"], set()
+
+    def values(self, name):
+        return ["3", "4"]
+
+
+class _Attempt:
+    arguments, inputs = OrderedDict(n="8"), {"x": IMAGE}
+
+
+def test_an_argument_that_an_error_names_is_given():
+    error = TypeError("_make() missing 1 required positional argument: 'ksize'")
+    found = [arguments for _, arguments in search_parts.instead_of_none(_Search(), _Attempt(), error)]
+    assert found == [{"n": "8", "ksize": "3"}, {"n": "8", "ksize": "4"}]
+    assert list(search_parts.instead_of_none(_Search(), _Attempt(), TypeError("'other' is missing"))) == []
