@@ -159,6 +159,9 @@ def test_recurrent_links_are_told_the_mode(name: str) -> None:
     states = "h, c, x" if name.endswith("LSTM") else "h, x"
     code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train=False)\nz = r({states})\n").code
     assert f"y = compat.call_in_mode(r, False, {states})\nz = r({states})\n" in code
+    # no later version takes an argument more
+    code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train)\n").code
+    assert f"y = compat.call_in_mode(r, train, {states})\n" in code
 
 
 @pytest.mark.parametrize(

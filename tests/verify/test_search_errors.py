@@ -1,10 +1,19 @@
 """Classes that a search finds by what failed attempts say: kinds of numbers, checks of sizes, tables of settings."""
 
+from collections import OrderedDict
+
 import pytest
 
 from chainer2torch.verify.judge.outcome import PASSED
 from chainer2torch.verify.models.verify_models import verify_models
-from chainer2torch.verify.worker import search_arguments, search_lists, search_shapes, search_values
+from chainer2torch.verify.worker import (
+    search_areas,
+    search_arguments,
+    search_lists,
+    search_parts,
+    search_shapes,
+    search_values,
+)
 from chainer2torch.verify.worker.search_values import IMAGE, LABEL, SENTENCES, WORDS, array
 from tests.support import model_batch
 from tests.support.command_line import run
@@ -150,6 +159,11 @@ def test_lists_that_should_be_arrays():
     assert [isinstance(value, dict) for value in found[-1].values()] == [True, True]
 
 
+def test_maps_that_are_much_longer_than_high():
+    found = [found["x"]["shape"] for found, _ in search_areas.by_area({"x": IMAGE}, {}, 16 * 6 * 6, 16 * 19 * 121)]
+    assert [4, 3, 84, 492] in found  # a side of 32 gives 6 and each four more one more
+
+
 def test_labels_of_images_are_maps():
     found = _found(search_shapes.repaired, {"x": IMAGE, "t": LABEL}, "An Expr instance cannot be evaluated as bool")
     assert found[0]["t"]["shape"] == [4, 32, 32]
@@ -171,3 +185,21 @@ def test_settings_are_made_together_and_small():
     others = list(search_arguments.other_settings({"opts": "{'deep': True, 'n': 8}"}, {}))
     assert others[0] == {"opts": "{'deep': False, 'n': 8}"}
     assert list(search_arguments.other_settings({"n": "8"}, {})) == []
+
+
+class _Search:
+    without, optional = ["ksize", "name"], set()
+
+    def values(self, name):
+        return ["3", "4"]
+
+
+class _Attempt:
+    arguments, inputs = OrderedDict(n="8"), {"x": IMAGE}
+
+
+def test_an_argument_that_an_error_names_is_given():
+    error = TypeError("_make() missing 1 required positional argument: 'ksize'")
+    found = [arguments for _, arguments in search_parts.instead_of_none(_Search(), _Attempt(), error)]
+    assert found == [{"n": "8", "ksize": "3"}, {"n": "8", "ksize": "4"}]
+    assert list(search_parts.instead_of_none(_Search(), _Attempt(), TypeError("'other' is missing"))) == []

@@ -15,6 +15,7 @@ import numpy
 
 from . import (
     cheap_layers,
+    chainer_absent,
     chainer_double,
     chainer_gpu,
     chainer_legacy,
@@ -45,6 +46,7 @@ def work(job, folder):
     chainer_legacy.allow_early_scopes()
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
+    chainer_absent.weights()
     chainer_legacy.old_functions()
     chainer_legacy.inputs_in_one_variable()
     chainer_double.take_float64()

@@ -17,6 +17,7 @@ import chainer
 from . import (
     attempt_values,
     cheap_layers,
+    chainer_absent,
     chainer_inside,
     chainer_legacy,
     chainer_search,
@@ -56,6 +57,7 @@ def work(job, folder):
     chainer_legacy.allow_early_scopes()
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
+    chainer_absent.weights()
     chainer_legacy.old_functions()
     chainer_legacy.inputs_in_one_variable()
     old = first_version.FirstVersion()

@@ -17,6 +17,7 @@ _STRIDES = (8, 16, 4, 32, 2)
 _LEAST, _LEAST_BOARD = 8, 2
 _LEAST_GREY = 16  # rows of fewer numbers are a sequence
 _LARGEST_MAP = 65  # the side of what a Linear gets
+_LONGEST_MAP = 257  # the longer side of what is no square
 _LENGTHS = (16, 64, 256, 1024)
 
 
@@ -140,7 +141,7 @@ def _rectangles(inputs, arguments, a, b):
         if rest or channels < _LEAST or common % channels:
             continue
         area = b // channels
-        pairs = [(n, area // n) for n in range(2, area + 1) if area % n == 0 and n <= area // n < _LARGEST_MAP]
+        pairs = [(n, area // n) for n in range(2, area + 1) if area % n == 0 and n <= area // n < _LONGEST_MAP]
         for low, high in pairs[::-1][:2]:
             for stride in _STRIDES:
                 for one, other in dict.fromkeys([(low, high), (high, low)]):

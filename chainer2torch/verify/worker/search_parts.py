@@ -57,8 +57,11 @@ def parts_for(name, links):
 
 
 def instead_of_none(search, attempt, error):
-    """Values for what is None by default, where something could not do with that: each, and all together."""
-    names = [name for name in search.without if name not in attempt.arguments] if "None" in str(error) else []
+    """Values for what is None by default, where something could not do with that, or lacks a value of this name: each,
+    and all together.
+    """
+    is_none, named = "None" in str(error), re.findall(r"'(\w+)'", str(error))
+    names = [name for name in search.without if name not in attempt.arguments and (is_none or name in named)]
     for number in range(2):
         found = [(name, (search.values(name) * 2)[number]) for name in names if name not in search.optional]
         for some in [found] + [[pair] for pair in found if len(found) > 1]:

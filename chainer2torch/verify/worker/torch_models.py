@@ -25,6 +25,7 @@ from . import (
     model_text,
     name_map,
     roots,
+    torch_absent,
     torch_cheap,
     torch_double,
     torch_gpu,
@@ -46,6 +47,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     with (
         numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs,
         torch_host.on_host(job["tree"], job.get("device", "cpu")),
+        torch_absent.weights(),
     ):
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
@@ -54,6 +56,7 @@ def work(job: dict[str, Any], folder: str) -> None:
                 with contextlib.suppress(ImportError):
                     helpers = importlib.import_module(name)
                     _no_downloads(helpers)
+                    torch_absent.of_helpers(helpers)
                     _not_volatile(helpers)
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
