@@ -50,8 +50,9 @@ def _is_bytes(source: Source, value: ast.expr) -> bool:
     if isinstance(value, ast.Name):
         given = list(_given(source, value))
         return bool(given) and all(_is_bytes(source, one) for one in given)
-    read = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "read"
-    return read and _is_binary(source, value.func.value)
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    return value.func.attr == "read" and _is_binary(source, value.func.value)
 
 
 def _is_binary(source: Source, file: ast.expr) -> bool:

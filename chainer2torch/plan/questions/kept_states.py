@@ -59,8 +59,8 @@ def _reached(analysis: Analysis, body: list[ast.AST]) -> Iterator[ast.AST]:
     seen: set[FuncInfo] = set()
     waiting = [body]
     while waiting:
-        for call in waiting.pop():
-            for node in (call.func, *call.args) if isinstance(call, ast.Call) else ():
+        for call in (node for node in waiting.pop() if isinstance(node, ast.Call)):
+            for node in (call.func, *call.args):
                 for kind in options(analysis.kind(node)):
                     info = called(analysis, kind) if node is call.func or isinstance(kind, Func) else None
                     if info is not None and info not in seen:

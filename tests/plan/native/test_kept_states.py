@@ -1,4 +1,4 @@
-"""Which loops go backward through the state of a recurrent model: what cuts it, resets it or has none is no such loop."""
+"""Which loops go backward through the state of a recurrent model: none that cuts or resets it."""
 
 import pytest
 
