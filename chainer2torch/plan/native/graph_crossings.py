@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.graph_use import is_shared_by_callers
+from chainer2torch.plan.questions.kept_states import keeps_state
 
 _STEPS = frozenset({"update", "step"})
 _CUTS = frozenset({"unchain_backward", "unchain"})
@@ -32,7 +33,12 @@ def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | a
 
 
 def is_outlived(context: Context, function: ast.AST, optimizer: ast.expr) -> bool:
-    """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph."""
+    """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph.
+
+    So does a loop that never cuts the state of a recurrent model.
+    """
+    if keeps_state(context, optimizer):
+        return True
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not helpers_of_steps.sent_back(function):
         return False
     is_handed = isinstance(optimizer, ast.Name) and optimizer.id in helpers_of_steps.asked(function, _STEPS)
