@@ -25,8 +25,8 @@ def weights() -> Iterator[None]:
     def load_what_is_there(module: torch.nn.Module, state: Any, *args: Any, **kwargs: Any) -> Any:
         return None if isinstance(state, _Absent) else load(module, state, *args, **kwargs)
 
-    torch.load = read_what_is_there
-    torch.nn.Module.load_state_dict = load_what_is_there  # type: ignore[method-assign]
+    torch.load = read_what_is_there  # type: ignore[assignment]
+    torch.nn.Module.load_state_dict = load_what_is_there  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
