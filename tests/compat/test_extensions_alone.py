@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import types
 import unittest.mock
 
 import chainer
@@ -373,3 +374,24 @@ def test_files_of_snapshots(tmp_path):
         with pytest.raises(TypeError):
             module.snapshot(savefun=print, writer=print)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("a", "a.png"), ("a.png", "a.png"), ("a.pdf", "a.pdf"), ("b.c/a", "b.c/a.png")]
+)
+def test_figures_are_written_in_the_format_of_their_names(tmp_path, name, written):
+    """As matplotlib does, which adds an ending where there is none; and under that name when they are whole."""
+    (tmp_path / "b.c").mkdir()
+    seen = []
+
+    class Figure:
+        def savefig(self, path, **options):
+            seen.append(os.path.relpath(path, tmp_path))
+            with open(path, "w") as file:
+                file.write("a figure")
+
+    pyplot = types.SimpleNamespace(close=seen.append)
+    figure = Figure()
+    log_extensions._FigureWriter()(name, str(tmp_path), (figure, None, pyplot))
+    files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert files == [written] and seen[0] != written and seen[0].endswith(written[-4:]) and seen[1] is figure

@@ -41,7 +41,7 @@ from chainer2torch.compat.distributed import (
 )
 from chainer2torch.compat.serializers import serializers, state_io
 from chainer2torch.compat.optimizers import optimizers, update_rule
-from chainer2torch.compat.training import summary, triggers
+from chainer2torch.compat.training import parallel_updaters, summary, triggers
 from chainer2torch.compat.utils import sparse
 from chainer2torch.compat.variable import parameters, rebinding, variables
 from chainer2torch.native import link_layers
@@ -704,3 +704,35 @@ def test_arrays_without_axes_are_the_same_array():
     assert not array_module.is_same_array(torch.from_numpy(number.copy()), number)
     assert not array_module.is_same_array(torch.from_numpy(turned.copy()), turned)
     assert not array_module.is_same_array(number, np.array(None)) and not array_module.is_same_array(number, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("devices", "models"),
+    [
+        (None, None),
+        ({"main": -1}, None),
+        ({"other": -1}, None),
+        (None, ["main"]),
+        (None, ["first"]),
+        (None, ["a", "b"]),
+    ],
+)
+def test_names_of_models_and_devices_of_a_parallel_updater(devices, models):
+    """Devices have a main one, models need not."""
+    found = []
+    for optimizer, made, reading, updating in (
+        (chainer.optimizers.SGD(), L.Linear, chainer.iterators, chainer.training.updaters),
+        (optimizers.SGD(), linear.Linear, iterators, parallel_updaters),
+    ):
+        target = made(2, 1)
+        optimizer.setup(target)
+        named = None if models is None else {name: copy.deepcopy(target) for name in models}
+        if named is not None:
+            named[models[0]] = target
+        try:
+            iterator = reading.SerialIterator([1, 2], 2)
+            updater = updating.ParallelUpdater(iterator, optimizer, devices=devices, models=named)
+            found.append(updater.iteration)
+        except (KeyError, ValueError) as error:
+            found.append(type(error))
+    assert found[0] == found[1]

@@ -123,6 +123,8 @@ def test_a_helper_is_wrong_while_its_mutant_is_applied_and_right_again_afterward
     "text, expected",
     [
         ("x.flatten()", set()),
+        ("np.zeros((0, n))", {"0 -> 1"}),
+        ("np.zeros((1, n))", {"zeros -> ones", "1 -> 2"}),
         ("x.flatten(1)", {"flatten -> ravel", "1 -> 2"}),
         ("zip(x, x, strict=True)", set()),
         ("warnings.warn(x, stacklevel=2)", set()),

@@ -21,6 +21,7 @@ COMPAT, NATIVE = _TOOL / "compat", _TOOL / "native"
 RAN = "a_mutant_ran"  # the builtin whose first byte says so: memory that a process may share with those that it forks
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ONE_AXIS = ("flatten", "ravel")
+_FILLED = ("zeros", "ones")
 # keywords that change no value: of zip (a check, as an assertion is one), of warnings (the line that is named)
 _NO_VALUES = ("strict", "stacklevel")
 
@@ -99,6 +100,8 @@ def _neighbour(node: ast.Call) -> Iterator[tuple[str, Callable[[], None]]]:
     if isinstance(node.func, ast.Attribute) and node.func.attr in NEIGHBOURS:
         if node.func.attr in _ONE_AXIS and not (node.args or node.keywords):
             return  # x.flatten() and x.ravel() hold the same numbers
+        if node.func.attr in _FILLED and node.args and _has_no_elements(node.args[0]):
+            return
         other = NEIGHBOURS[node.func.attr]
         yield f"{node.func.attr} -> {other}", functools.partial(setattr, node.func, "attr", other)
 
@@ -124,6 +127,12 @@ def _code(function: _Function) -> Iterator[ast.AST]:
                 pending += [
                     item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST)
                 ]
+
+
+def _has_no_elements(shape: ast.expr) -> bool:
+    """Whether a shape has a zero in it."""
+    sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes)
 
 
 def _unread_size(node: ast.AST) -> ast.expr | None:
