@@ -65,6 +65,8 @@ class Statements(Interpreter):
     def _stmt_Assign(self, node: ast.Assign) -> None:
         kind = self.expr(node.value)
         for target in node.targets:
+            if isinstance(kind, Unknown) and _is_same_name(target, node.value):
+                continue  # it raises, or says nothing: what the name is on other ways stands
             self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
 
@@ -346,3 +348,8 @@ class Statements(Interpreter):
         if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
             return list(kind.items)
         return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
+
+
+def _is_same_name(target: ast.expr, value: ast.expr) -> bool:
+    """``xp = xp``: of a local name, which has no value yet."""
+    return isinstance(target, ast.Name) and isinstance(value, ast.Name) and target.id == value.id

@@ -14,15 +14,17 @@ _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*|[^\r\n#]*)|import[ \t]+([^\r\n#]+))", re.MULTILINE
 )
 _WORD = re.compile(rb"\w+")
+_OF_FINDER = b"\x00\x05\x16\x07"  # how `._net.py` begins: what macOS keeps beside a file, and no Python
 
 
 def mentions_chainer(raw: bytes) -> bool:
     """Whether a file can contain a Chainer (or CuPy) name."""
-    return _NAMES.search(raw) is not None
+    return not raw.startswith(_OF_FINDER) and _NAMES.search(raw) is not None
 
 
 def to_read(files: Mapping[str, bytes]) -> set[str]:
     """The files that are linked to Chainer; where there are some, also those that only Python 2 may run."""
+    files = {path: raw for path, raw in files.items() if not raw.startswith(_OF_FINDER)}
     found = linked(files)
     return found and found | {path for path in files.keys() - found if is_python2(files[path])}
 

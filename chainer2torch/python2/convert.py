@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from chainer2torch.python2 import pickles, tabs
+from chainer2torch.python2 import byte_buffers, pickles, tabs
 from chainer2torch.python2.suspects import parses, syntax_error
 
 # What changes the spelling, or keeps the meaning of Python 2 where Python 3 has another: lists from map and keys().
@@ -62,7 +62,7 @@ def convert(text: str, siblings: Collection[str] = ()) -> Converted | None:
         new = tabs.indented_anew(new)
     if not parses(new):
         return None
-    new = pickles.as_bytes(_TWICE.sub(r"\1\2", new))
+    new = byte_buffers.of_bytes(pickles.as_bytes(_TWICE.sub(r"\1\2", new)))
     said = tuple((int(found[1]), found[2]) for line in tool.fixer_log if (found := _WARNING.match(line)))
     return Converted(new.replace("\n", newline), said)
 

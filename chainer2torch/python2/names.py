@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
-from chainer2torch.python2 import pickles
+from chainer2torch.python2 import byte_buffers, pickles
 
 _TODAY = {
     "xrange": "range",
@@ -20,7 +20,7 @@ _TODAY = {
     "raw_input": "input",
 }
 # modules that have another name today and hold the same
-_MODULES = {"cPickle": "pickle", "ConfigParser": "configparser", "cStringIO": "io"}
+_MODULES = {"cPickle": "pickle", "ConfigParser": "configparser", "cStringIO": "io", "StringIO": "io"}
 _VIEWS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
 # what a program asks that runs under both
 _ASKS = re.compile(r"\bPY[23]\b|\bversion_info\b|\bversion\b|\bhexversion\b")
@@ -38,7 +38,7 @@ def suspected(text: str) -> bool:
 def of_today(text: str) -> str | None:
     """A text that Python 3 parses, with names of today; None where nothing says that Python 2 alone runs it."""
     new, only = names_of_today(Source(text, ast.parse(text)))
-    return pickles.as_bytes(new) if only else None
+    return byte_buffers.of_bytes(pickles.as_bytes(new)) if only else None
 
 
 def names_of_today(source: Source) -> tuple[str, bool]:

@@ -690,3 +690,21 @@ def test_an_array_module_that_one_branch_chooses_and_another_names_asks_nothing(
     result = migrate_source(before, options=Options(style="native"))
     assert "TODO" not in result.code and "    xp = compat.array_module('cuda')\n" in result.code
     assert result.code.endswith("x = xp.asarray(values)\ny = xp.zeros((3, 4))\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(device)",
+        "print('Device:', device)",
+        "print('Device: {}'.format(device))",
+        "print('Device: %s' % device)",
+        "print(f'Device: {device}')",
+        "print(str(device))",
+    ],
+)
+def test_the_name_of_a_device_that_is_printed_is_a_declared_difference(line):
+    text = "import chainer\n\n\ndef main(args):\n    device = chainer.get_device(args.device)\n    "
+    result = migrate_source(f"{text}{line}\n")
+    assert [site.difference for site in result.sites if site.line == 6] == ["device-text"], result.sites
+    assert all(site.difference != "device-text" for site in migrate_source(f"{text}return str(device)\n").sites)

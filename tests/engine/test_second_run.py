@@ -454,3 +454,79 @@ def main():
     first = migrate_source(source, options=Options(style="native"))
     assert "loss.backward()" in first.code
     assert migrate_source(first.code, options=Options(style="native")).code == first.code
+
+
+UPDATER_OF_A_MANAGER = """
+import chainer
+import chainer.links as L
+from chainer import serializers, training
+from chainer.training import extensions
+
+
+def main(rows, file):
+    model = L.Classifier(L.Linear(3, 2))
+    opt = chainer.optimizers.Adam()
+    opt.setup(model)
+    updater = training.StandardUpdater(chainer.iterators.SerialIterator(rows, 2), opt)
+    trainer = training.Trainer(updater, (2, 'epoch'))
+    trainer.updater.device = -1
+    trainer.extend(extensions.snapshot())
+    try:
+        serializers.load_npz(file, trainer)
+    except KeyError:
+        serializers.{does}
+    trainer.run()
+"""
+
+
+@pytest.mark.parametrize(
+    "does", ["load_npz(file, trainer.updater, path='updater/')", "save_npz(file, trainer.updater, False)"]
+)
+def test_the_updater_of_a_manager_that_a_run_has_made_is_still_one(does):
+    """The name is one of a helper's object then, whose class nobody follows."""
+    options = Options(style="native")
+    first = migrate_source(UPDATER_OF_A_MANAGER.format(does=does), options=options)
+    assert first.error is None and any(site.state == "manual" for site in first.sites), first.code
+    assert migrate_source(first.code, options=options).code == first.code
+
+
+DTYPE_OF_EITHER = """
+import numpy as np
+import chainer
+from chainer import cuda, function
+
+
+def product(a, b):
+    xp = cuda.get_array_module(a)
+    if xp is np:
+        ret = np.empty(a.shape[:2] + b.shape[2:], dtype=a.dtype)
+        ret += np.zeros(ret.shape, a.dtype) + np.ones(ret.shape, 'f').astype(a.dtype)
+        for i in range(len(a)):
+            ret[i] = np.dot(a[i], b[i])
+        return ret
+    return xp.matmul(a, b)
+
+
+class Product(function.Function):
+    def __init__(self, b):
+        self.b = b
+
+    def forward(self, x):
+        return product(x[0], self.b),
+
+    def backward(self, x, gy):
+        return product(self.b, gy[0]),
+
+
+def use(x):
+    return Product(np.ones((1, 2, 2), 'f'))(x)
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_the_dtype_of_what_one_caller_has_as_a_tensor_is_made_one_of_numpys(style):
+    """In the first run, too: where the callers say array and tensor, and where a second run no longer knows them."""
+    options = Options(style=style)
+    first = migrate_source(DTYPE_OF_EITHER, options=options).code
+    assert first.count("compat.numpy_dtype(a.dtype)") == 3, first
+    assert migrate_source(first, options=options).code == first

@@ -50,6 +50,22 @@ class Meter(object):
         return self.sum / self.count
 
 
+class Keeping(chainer.training.updaters.StandardUpdater):
+    def __init__(self, iterator, opt, lossfun):
+        self.opt = opt
+        self.model = opt.target
+        super().__init__(iterator, opt)
+        self.lossfun = lossfun
+
+    def update_core(self):
+        batch = self.get_iterator('main').next()
+        loss = self.lossfun(self.model, *self.converter(batch, self.device))
+        self.opt.target.cleargrads()
+        loss.backward()
+        self.opt.update()
+        self.last = float(loss.array)
+
+
 class Shaken(chainer.dataset.DatasetMixin):
     def __init__(self, xs, ts):
         self.xs, self.ts = xs, ts
@@ -137,6 +153,16 @@ SHAKEN = """    np.random.seed(11)
         said.append(float(loss.array))
     said.append(float(np.random.rand()))
 """
+# An updater that keeps its optimizer under a name of its own.
+KEPT = """    def lossfun(model, x, t):
+        return LOSS
+
+    data = chainer.datasets.TupleDataset(xs, ts)
+    updater = Keeping(iterators.SerialIterator(data, N, shuffle=False), optimizer, lossfun)
+    for i in range(24 // N):
+        updater.update()
+        said.append(updater.last)
+"""
 # Losses that a loop adds up; labels of a whole step that are padding.
 SUMMED = """    for i in range(0, 24, N):
         model.cleargrads()
@@ -148,7 +174,7 @@ SUMMED = """    for i in range(0, 24, N):
         optimizer.update()
         said.append(float(loss.array))
 """
-LOOPS = (PLAIN, UPDATE, ITERATOR, PERMUTED, SUMMED, CRITIC, SHAKEN)
+LOOPS = (PLAIN, UPDATE, ITERATOR, PERMUTED, KEPT, SUMMED, CRITIC, SHAKEN)
 PADDED = """    ts[N // 2:N] = -1
     ts[-1] = -1
 """
@@ -210,6 +236,15 @@ EVALUATION = (
     """    with chainer.using_config('train', False):
         said.append(len(set(F.argmax(model(xs), axis=1).array)))
     said.append(float(abs(model.GRAD.grad).sum()))
+""",
+    # counts of what elements of arrays say
+    """    with chainer.using_config('train', False):
+        best = model(xs).array.argmax(axis=1)
+    n, k = 0, [0] * 4
+    for i in range(1, len(best)):
+        n += (best[i] == best[i - 1])
+        k[i % 4] = k[i % 4] + (best[i] == best[0])
+    said += [float(str(n / len(best))), float('{}'.format(sum(k) / 24)), float(str(n * 0.1))]
 """,
 )
 # Between two rounds of a loop.

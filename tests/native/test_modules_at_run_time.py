@@ -1,10 +1,11 @@
 """Array modules of values that are arrays of NumPy in one call and tensors in another: a choice of the run."""
 
 import numpy as np
+import pytest
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
-from tests.support.native_snippets import run
+from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
 def f(x, y):
@@ -52,6 +53,7 @@ def test_two_functions_that_call_their_modules_alike() -> None:
     """One has CuPy and the other an array of the host: both get what they need, though both say `xp`."""
     text = """
 import numpy as np
+import pytest
 import chainer
 import chainer.functions as F
 from chainer import cuda
@@ -71,3 +73,20 @@ def norms(y):
 """
     code = migrate_source(text, options=Options(style="native")).code
     assert "# TODO" not in code and "    xp = np\n    return xp.sum(y ** 2.0, axis=1)" in code, code
+
+
+ONE_WAY = """
+def draw(net, gpu, n):
+    if gpu is None:
+        {other}
+    else:
+        xp = chainer.cuda.cupy
+    return net(chainer.Variable(xp.random.uniform(-1, 1, (n, 3)).astype(np.float32)))
+"""
+
+
+@pytest.mark.parametrize("other", ["xp = xp", "raise ValueError(gpu)"])
+def test_a_name_that_is_given_to_itself_has_the_value_of_the_other_way(other):
+    """A local name has none before, and the line raises: programs have it that only run on a GPU."""
+    code = migrated(ONE_WAY.format(other=other)).code
+    assert ".astype(" not in code and "float32" in code

@@ -64,6 +64,53 @@ def test_others_keep_the_flag(flag, more):
     assert "no_grad" not in migrated(text).code
 
 
+TRAINED = """
+from chainer import training
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(l=chainer.links.Linear(3, 2))
+
+    def __call__(self, x):
+        return F.sum(self.l(x))
+
+
+def go(run):
+    run()
+
+
+{before}
+
+
+def main(rows):
+    net = Net()
+    opt = chainer.optimizers.SGD()
+    opt.setup(net)
+    updater = training.StandardUpdater(chainer.iterators.SerialIterator(rows, 2), opt)
+    trainer = training.Trainer(updater, (1, 'epoch'))
+    {runs}
+    y = net(chainer.Variable(np.ones((1, 3), 'f'), volatile={flag}))
+    print(y.data)
+"""
+
+
+@pytest.mark.parametrize("flag", ["True", "'on'"])
+@pytest.mark.parametrize(
+    ("before", "runs"),
+    [
+        ("", "trainer.run()"),
+        ("", "go(trainer.run)"),
+        ("def steps(trainer):\n    trainer.run()", "steps(trainer)"),
+        ("def step():\n    F.sum(Net()(np.ones((1, 3), 'f'))).backward()", "go(step)"),
+        ("def make(updater):\n    return make_trainer(updater)", "make(updater).run()"),
+    ],
+)
+def test_a_function_that_trains_by_another_object_records_its_graphs(flag, before, runs):
+    assert "no_grad" not in migrated(TRAINED.format(flag=flag, before=before, runs=runs)).code
+    assert "no_grad" in migrated(TRAINED.format(flag=flag, before=before, runs="pass")).code
+
+
 def test_decorators_stay_above():
     text = MODEL.format(flag="True", more="pass").replace(
         "    def predict(self", "    @staticmethod\n    def predict(self"

@@ -51,6 +51,14 @@ def test_a_notebook_is_compared_step_by_step(trees):
     assert not list(src.rglob("*.py")), "the source stays as it is"
 
 
+def test_lines_about_the_future_may_stand_in_any_cell(tmp_path):
+    cells = ["%matplotlib inline\nx = 7", "from __future__ import print_function\ny = x", "print(y)"]
+    (tmp_path / "a.ipynb").write_text(notebook(cells))
+    script = tmp_path / as_script(tmp_path, "a.ipynb")
+    assert script.read_text().startswith("from __future__ import print_function\n")
+    compile(script.read_text(), "<script>", "exec")
+
+
 def test_a_notebook_that_computes_something_else_differs(trees):
     src, out = trees
     path = out / "work/train.ipynb"

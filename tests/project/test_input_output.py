@@ -165,6 +165,14 @@ def test_a_file_that_cannot_be_read_or_parsed(src, tmp_path, raw, code, line, wo
     assert {row.path[-6:]: row.status for row in found.report(True).files}["bad.py"] == "error"
 
 
+def test_what_macos_keeps_beside_a_file_is_no_python(src, tmp_path):
+    raw = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        import chainer\x00\xe9"
+    (src / "._a.py").write_bytes(raw)
+    found = migrate(src, tmp_path / "out")
+    assert found.problems == [] and (tmp_path / "out/._a.py").read_bytes() == raw
+    assert (tmp_path / "out/a.py").read_bytes() == NEW
+
+
 def test_no_codec_makes_more_than_an_error_of_one_file():
     names = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
     read = set()

@@ -4,6 +4,7 @@ import importlib
 import sys
 
 import chainer
+import pytest
 
 from chainer2torch.verify.script.verify_script import verify_script
 from chainer2torch.verify.worker import first_version
@@ -169,3 +170,80 @@ def test_a_set_trains_the_links_that_are_assigned_to_it(tmp_path):
     (tmp_path / "out" / "net.py").write_text(code)
     report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
     assert report.exit_code == 0 and report.iterations == 4, "\n".join(report.lines())
+
+
+MODES = """
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer import Variable, training
+from chainer.training import extensions
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(fc=L.Linear(5, 8), out=L.Linear(8, 3))
+
+    def __call__(self, x):
+        return self.out(F.dropout(F.relu(self.fc(x))))
+
+
+model = L.Classifier(Net())
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(model)
+x, t = np.random.RandomState(0).randn(8, 5).astype('f'), np.arange(8, dtype='i') % 3
+data = [(a, b) for a, b in zip(x, t)]
+updater = training.StandardUpdater(chainer.iterators.SerialIterator(data, 4), optimizer)
+trainer = training.Trainer(updater, (3, 'epoch'))
+test = chainer.iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+trainer.extend(extensions.Evaluator(test, model))
+trainer.extend(extensions.LogReport())
+trainer.run()
+model(Variable(x{old}), Variable(t))
+"""
+
+
+@pytest.mark.parametrize("old", [", volatile='on'", ""])
+def test_an_evaluator_sets_a_mode_that_dropout_of_version_1_does_not_ask_for(old, tmp_path):
+    """Chainer 7's evaluator would keep it from dropping there; in a file of a later version it does."""
+    code = model_batch.migrated(tmp_path, MODES.format(old=old))
+    assert ("training=True" in code) is bool(old)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 6, "\n".join(report.lines())
+
+
+LAZY = """
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.lstm = L.LSTM(None, 4, lateral_init=chainer.initializers.Normal(1.0))
+            self.out = L.Linear(None, 1)
+
+    def forward(self, x):
+        self.lstm.reset_state()
+        for i in range(3):
+            y = self.out(self.lstm(x[:, i]))
+        return F.sum(y ** 2)
+
+
+net = Net()
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(net)
+for i in range(3):
+    optimizer.update(net, np.random.RandomState(i).rand(2, 3, 5).astype('f'))
+"""
+
+
+def test_a_layer_without_a_size_fills_all_its_parts_at_its_first_call(tmp_path):
+    """Also those that have a size before: what an LSTM's lateral weights were until then is nobody's first value."""
+    model_batch.migrated(tmp_path, LAZY)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 3, "\n".join(report.lines())

@@ -47,10 +47,14 @@ def broadcast(a: Kind, b: Kind) -> Kind:
         other = b if pair[0] is a else a
         if scalar_type(other) is None:
             return dataclasses.replace(pair[0], rank=None, dtype=None)
+        if pair[0].dtype == "bool" and scalar_type(other) == "int":
+            return dataclasses.replace(pair[0], dtype="int64")  # it counts
         keep = scalar_type(other) != "float" or (pair[0].dtype or "").startswith("float")
         return pair[0] if keep else dataclasses.replace(pair[0], dtype=None)
     rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
-    dtype = pair[0].dtype if pair[0].dtype == pair[1].dtype else None
+    dtypes = {k.dtype for k in pair}
+    whole = dtypes - {"bool"} if dtypes <= _INTEGERS else dtypes  # conditions count beside whole numbers
+    dtype = next(iter(whole or dtypes)) if len(whole) < 2 else None
     tensors = [k for k in pair if isinstance(k, Tensor)]
     if dtype is None and any((t.dtype or "").startswith("float") for t in tensors):
         dtype = "floating"  # that of the Variable, or what two arrays have in common

@@ -21,6 +21,7 @@ from chainer2torch.analysis.kinds import (
     Tensor,
     Tup,
     options,
+    scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import array_operators, computed_children, data, iteration
@@ -62,8 +63,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Stream(_member(items)) if name.endswith("set") else Lst(items)
     if name == "filter" and len(args) > 1:
         return Lst(interpreter.iterated(args[1]))
-    if name in ("max", "min") and len(args) == 1 and isinstance(first, Lst):
-        return first.element
+    if name in ("max", "min") and (isinstance(first, Lst) or len(args) > 1):
+        return _largest(args, node)
     if name == "next":
         return data.following(interpreter, first) if isinstance(first, Inst) else element_of(first)
     if name == "enumerate":
@@ -88,6 +89,16 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def _largest(args: list[Kind], node: ast.Call) -> Kind:
+    """``max`` of a list, or of several arguments: one of them, and nobody knows which."""
+    if len(args) == 1:
+        return element_of(args[0])
+    if any(isinstance(a, ast.Starred) for a in node.args):
+        return UNKNOWN
+    names = [scalar_type(kind) for kind in args]
+    return join_all([Scalar(n) if n in ("int", "float", "bool", "str") else k for n, k in zip(names, args)])
 
 
 def _absolute(value: Kind) -> Kind:

@@ -32,6 +32,8 @@ from chainer2torch.plan.questions.paths import is_path
 _CLASSIFIER = "chainer.links.Classifier"
 _DEFAULT = (Ref("chainer.dataset.concat_examples"), Ref("chainer.dataset.convert.concat_examples"))
 _INPUT, _LABEL = ("x",), "t"
+_DICTIONARIES, _TRANSFORMED = "chainer.datasets.DictDataset", "chainer.datasets.TransformDataset"
+_PARTS = ("chainer.datasets.SubDataset", "chainer.datasets.ConcatenatedDataset")
 
 
 def parts_of(analysis: Analysis, callee: Kind) -> tuple[str, ...] | None:
@@ -91,7 +93,7 @@ def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
     Where nobody knows them, the project's own data sets say it, if they agree. None: some are, and others are known to
     be others.
     """
-    made = [analysis.objects.get(k.site, {}) for k in options(iterator) if isinstance(k, Inst)]
+    made = [analysis.objects.get(site, {}) for k in options(iterator) if isinstance(k, Inst) for site in k.sites]
     examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN)) if k != UNKNOWN]
     named = {isinstance(k, Dct) for k in examples}
     if not named:
@@ -111,13 +113,30 @@ def _of_own_datasets(analysis: Analysis) -> frozenset[bool]:
 
 
 def _examples(analysis: Analysis, dataset: Kind) -> Iterator[Kind]:
-    """What a dataset gives: the elements of a sequence, and what a class of the project's returns."""
+    """What a dataset gives: the elements of a sequence, what a class of the project's or a transformation returns."""
     yield from options(element_of(dataset))
-    for owner in (o for k in options(dataset) if isinstance(k, Inst) for o in analysis.mro(k.cls)):
-        methods = owner.methods if isinstance(owner, ClassInfo) else {}
-        for method in ("get_example", "__getitem__"):
-            if method in methods:
-                yield from options(methods[method].returns or UNKNOWN)
+    for inst in options(dataset):
+        if isinstance(inst, Inst):
+            yield from _of_chainers(analysis, inst)
+            for owner in analysis.mro(inst.cls):
+                methods = owner.methods if isinstance(owner, ClassInfo) else {}
+                for method in ("get_example", "__getitem__"):
+                    if method in methods:
+                        yield from options(methods[method].returns or UNKNOWN)
+
+
+def _of_chainers(analysis: Analysis, dataset: Inst) -> Iterator[Kind]:
+    """The same of a class of Chainer's: it has dictionaries, or those of another data set, or what a function makes."""
+    if analysis.derives(dataset.cls, _DICTIONARIES):
+        yield Dct(UNKNOWN)
+    for site in dataset.sites:
+        made = analysis.objects.get(site, {})
+        if dataset.cls in _PARTS:
+            yield from _examples(analysis, made.get("dataset", UNKNOWN))
+        elif dataset.cls == _TRANSFORMED:
+            for function in options(made.get("transform", UNKNOWN)):
+                if isinstance(function, Func):
+                    yield from options(function.info.returns or UNKNOWN)
 
 
 def _is_classifier(analysis: Analysis, kind: Kind) -> bool:

@@ -59,6 +59,13 @@ def _loads_of_attribute(context: Context, target: ast.Attribute) -> str:
     return ""
 
 
+def is_own_attribute(context: Context, owner: Inst, name: str) -> bool:
+    """Whether an attribute of an object is one that a class of the program's own stores, and Chainer's base lacks."""
+    found = context.analysis.mro(owner.cls)
+    own = any(isinstance(cls, ClassInfo) and name in cls.attrs for cls in found)
+    return own and not any(isinstance(cls, str) and context.rules.member(cls, name) is not None for cls in found)
+
+
 def _classes(kind: Kind) -> frozenset[str | ClassInfo]:
     return frozenset(k.cls for k in options(kind) if isinstance(k, Inst))
 
@@ -312,6 +319,7 @@ __all__ = [
     "calls_of_display",
     "class_around",
     "is_in_class",
+    "is_own_attribute",
     "is_test",
     "passed",
     "references",

@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.graph_use import is_shared_by_callers
+from chainer2torch.plan.questions.kept_states import keeps_state
 
 _STEPS = frozenset({"update", "step"})
 _CUTS = frozenset({"unchain_backward", "unchain"})
@@ -32,11 +33,40 @@ def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | a
 
 
 def is_outlived(context: Context, function: ast.AST, optimizer: ast.expr) -> bool:
-    """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph."""
+    """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph.
+
+    So does a loop that never cuts the state of a recurrent model.
+    """
+    if keeps_state(context, optimizer):
+        return True
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not helpers_of_steps.sent_back(function):
         return False
     is_handed = isinstance(optimizer, ast.Name) and optimizer.id in helpers_of_steps.asked(function, _STEPS)
     return not is_handed and is_shared_by_callers(context, function)
+
+
+def is_last(context: Context, function: ast.AST | None, call: ast.Call) -> bool:
+    """Whether nothing goes backward behind a call, and no graph leaves the function: it need not be kept any more."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    outer = [
+        node for node in context.source.ancestors(call) if context.source.enclosing(node, type(function)) is function
+    ]
+    if any(isinstance(node, (ast.For, ast.While, ast.Lambda)) for node in outer):
+        return False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)):
+            return False
+        if isinstance(node, ast.Return) and node.value is not None:
+            return False
+        if isinstance(node, ast.Call) and context.source.start(node) > context.source.start(call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in (*_STEPS, "backward"):
+                return False
+            if any(isinstance(k, Func) for k in options(context.kind(node.func))):
+                return False  # which may send something backward
+    return True
 
 
 class _Walk:

@@ -207,9 +207,14 @@ class Objects:
                 self.uses.setdefault(self._key(inst, context), []).append(Use(node, inst, context))
 
     def _is_part(self, context: Context, node: ast.expr) -> bool:
-        """Whether an expression is a part of another training object, ``trainer.updater``: judged with that one."""
-        owners = self.of(context.kind(node.value)) if isinstance(node, ast.Attribute) else []
-        return bool(owners)
+        """Whether an expression is a part of another training object, ``trainer.updater``: judged with that one.
+
+        What a class of the program's own keeps under a name of its own, ``self.opt = optimizer``, is no part of it.
+        """
+        if not isinstance(node, ast.Attribute):
+            return False
+        owners = self.of(context.kind(node.value))
+        return any(not flows.is_own_attribute(context, owner, node.attr) for owner in owners)
 
     def _judge(self) -> None:
         refused: list[tuple[Key, str]] = []

@@ -150,8 +150,8 @@ def is_plain_update(context: Context, node: ast.AST) -> bool:
 
 
 def is_alike(context: Context, node: ast.AST) -> bool:
-    """Whether a member is written alike for every optimizer: a plain step, ``optimizer.zero_grads``."""
-    named = isinstance(node, ast.Attribute) and node.attr in ("zero_grads", *CHANGES)
+    """Whether a member is written alike for every optimizer: a plain step, ``optimizer.zero_grads``, its model."""
+    named = isinstance(node, ast.Attribute) and node.attr in ("target", "zero_grads", *CHANGES)
     return named or is_plain_update(context, node)
 
 

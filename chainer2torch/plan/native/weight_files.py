@@ -11,7 +11,7 @@ import re
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Method, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -196,7 +196,8 @@ def _may_be(context: Context, obj: ast.expr, base: str) -> bool:
     kinds, word = options(context.kind(obj)), base.rpartition(".")[2]
     if any(_derives(context, k, base) or _is_migrated(k, word) for k in kinds):
         return True
-    return UNKNOWN in kinds and ast.unparse(obj).rpartition(".")[2].lower().endswith(word.lower())
+    unseen = any(k == UNKNOWN or isinstance(k, Method) for k in kinds)  # what a helper's object has under that name
+    return unseen and ast.unparse(obj).rpartition(".")[2].lower().endswith(word.lower())
 
 
 def _is_migrated(kind: Kind, word: str) -> bool:

@@ -205,7 +205,7 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
     if any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, HostArray)) for k in kinds):
         return wrap(context, decisions, node, "compat.to_host(value)")  # one caller gives a tensor, another an array
-    if is_torch_dtype(kind) or _is_dtype_of_unknown(context, node):
+    if may_be_torch_dtype(context, node):
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
     if items and all(isinstance(i, Tensor) for item in items for i in options(item)):
@@ -214,18 +214,18 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
     return False
 
 
-def _is_dtype_of_unknown(context: Context, node: ast.expr) -> bool:
-    """``np.frombuffer(data, dtype=state[name].dtype)``: it may be a tensor, whose dtype NumPy refuses."""
-    parent = context.source.parents.get(node)
-    return (
-        context.choices.style == "native"
-        and context.imports_chainer
-        and isinstance(node, ast.Attribute)
-        and node.attr == "dtype"
-        and isinstance(parent, ast.keyword)
-        and parent.arg == "dtype"
-        and context.analysis.kind(node.value) == UNKNOWN
-    )
+def may_be_torch_dtype(context: Context, node: ast.expr) -> bool:
+    """``np.zeros(n, x.dtype)``: of a value that may be a tensor, or an array, or of which nothing is known.
+
+    NumPy refuses the dtype of a tensor.
+    """
+    if is_torch_dtype(context.analysis.kind(node)):
+        return True
+    if not isinstance(node, ast.Attribute) or node.attr != "dtype":
+        return False
+    kinds = options(context.analysis.kind(node.value))
+    unknown = UNKNOWN in kinds and context.imports_chainer
+    return unknown or any(isinstance(k, Tensor) for k in kinds)
 
 
 def wrap(context: Context, decisions: Decisions, node: ast.expr, template: str, **operands: ast.expr) -> bool:

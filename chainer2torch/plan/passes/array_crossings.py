@@ -40,10 +40,12 @@ from chainer2torch.plan.parts.host_arrays import (
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_branches import handed_on_host
+from chainer2torch.plan.parts.divided_counts import divided
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_host_method,
     is_torch_dtype,
+    may_be_torch_dtype,
     takes_host_arrays,
     to_host,
     to_host_if_array,
@@ -98,7 +100,8 @@ def run(context: Context) -> Decisions:
             asked_by_dtype(context, decisions, node)
             identity.asserted(context, decisions, node)
         elif isinstance(node, ast.BinOp) and not is_repeated(context, node):
-            _arithmetic(context, decisions, node)
+            if not divided(context, decisions, node):
+                _arithmetic(context, decisions, node)
         elif isinstance(node, ast.Compare):
             tested_type(context, decisions, node)
             _comparison(context, decisions, node)
@@ -191,7 +194,7 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
 
 def _method_on_host(context: Context, decisions: Decisions, call: ast.Call, arguments: list[ast.expr]) -> None:
     """``array.astype(x.dtype)``: NumPy takes no dtype of torch."""
-    dtypes = [a for a in arguments if is_torch_dtype(context.analysis.kind(a))]
+    dtypes = [a for a in arguments if may_be_torch_dtype(context, a)]
     if dtypes and isinstance(call.func, ast.Attribute):
         for argument in dtypes:
             wrap(context, decisions, argument, "compat.numpy_dtype(value)")

@@ -1,4 +1,7 @@
-"""Devices as text: ``str(device)``."""
+"""Devices as text: ``str(device)``.
+
+What is printed has PyTorch's name of a device, ``cpu``, where Chainer's is ``@numpy``: a declared difference.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+
+_PRINT = Ref("builtins.print")
+_DIFFERENCE = "device-text"
 
 
 def run(context: Context) -> Decisions:
@@ -21,12 +27,18 @@ def run(context: Context) -> Decisions:
                 and callee.name == "builtins.str"
                 and len(node.args) == 1
                 and _is_device(context, node.args[0])
-                and not _printed(context, node)
             ):
+                if _printed(context, node):
+                    _mark(context, decisions, node.args[0], _DIFFERENCE)
+                    continue
                 decisions.replace(
                     node, f"{_helpers(context)}.device_name(device)", {"device": context.operand(node.args[0])}
                 )
                 _mark(context, decisions, node.args[0])
+            elif callee == _PRINT:
+                for value in node.args:
+                    if _is_device(context, value):
+                        _mark(context, decisions, value, _DIFFERENCE)
             elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
                 _as_text(context, decisions, node, [*node.args, *(k.value for k in node.keywords)])
         elif isinstance(node, ast.JoinedStr):
@@ -38,7 +50,10 @@ def run(context: Context) -> Decisions:
 
 def _as_text(context: Context, decisions: Decisions, node: ast.expr, values: list[ast.expr]) -> None:
     devices = [v for v in values if _is_device(context, v)]
-    if devices and not _printed(context, node):
+    if _printed(context, node):
+        for value in devices:
+            _mark(context, decisions, value, _DIFFERENCE)
+    else:
         for value in devices:
             with decisions.provided(free=((Part.WRAP, value),)):
                 decisions.wrap(value, f"{_helpers(context)}.device_name(value)")
@@ -56,9 +71,9 @@ def _is_device(context: Context, node: ast.expr) -> bool:
     )
 
 
-def _mark(context: Context, decisions: Decisions, node: ast.expr) -> None:
+def _mark(context: Context, decisions: Decisions, node: ast.expr, difference: str = "") -> None:
     row = context.rules.rows["chainer.backend.Device.name"]
-    decisions.mark(node, row, row.name, row.state)
+    decisions.mark(node, row, row.name, row.state, difference=difference)
 
 
 def _printed(context: Context, node: ast.expr) -> bool:
@@ -66,4 +81,4 @@ def _printed(context: Context, node: ast.expr) -> bool:
     parent: ast.AST | None = context.source.parents.get(node)
     while isinstance(parent, (ast.BinOp, ast.JoinedStr, ast.FormattedValue, ast.Tuple)):
         parent = context.source.parents.get(parent)
-    return isinstance(parent, ast.Call) and context.analysis.kind(parent.func) == Ref("builtins.print")
+    return isinstance(parent, ast.Call) and context.analysis.kind(parent.func) == _PRINT

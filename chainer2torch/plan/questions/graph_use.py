@@ -8,6 +8,7 @@ import dataclasses
 from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.graphs import GraphUse, uses_of_graphs
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.kept_states import keeps_state
 
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -17,7 +18,10 @@ def graph_use(context: Context, call: ast.Call) -> GraphUse:
     """How the graph of ``loss.backward()`` is used in the function around the call."""
     scope = context.source.enclosing(call, *_FUNCTIONS) or context.source.tree
     use = context.ask(_uses, scope).get(call, GraphUse())
-    return dataclasses.replace(use, shared=True) if not use.shared and _shared_by_callers(context, call, scope) else use
+    if use.shared:
+        return use
+    shared = _shared_by_callers(context, call, scope) or keeps_state(context, call)
+    return dataclasses.replace(use, shared=shared)
 
 
 def _shared_by_callers(context: Context, call: ast.Call, scope: ast.AST) -> bool:

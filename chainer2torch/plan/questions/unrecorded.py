@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -19,6 +19,7 @@ from chainer2torch.plan.questions.xp_uses import called
 
 _VARIABLES = frozenset({"chainer.Variable", "chainer.variable.Variable"})
 _ON = frozenset({"on", "ON"})
+_TRAINER = "chainer.training.Trainer"
 _PLACE = 1  # of ``volatile`` among the arguments in version 1
 _TRAINING = frozenset(
     {"backward", "cleargrads", "grad", "unchain_backward", "update", "zero_grads", "zerograds", "requires_grad"}
@@ -90,7 +91,7 @@ def _trains(analysis: Analysis, body: list[ast.AST]) -> bool:
     waiting = [body]
     while waiting:
         nodes = waiting.pop()
-        if any(isinstance(n, ast.Attribute) and n.attr in _TRAINING for n in nodes):
+        if any(isinstance(n, ast.Attribute) and (n.attr in _TRAINING or _runs(analysis, n)) for n in nodes):
             return True
         found = {info for node in nodes if isinstance(node, ast.Call) for info in _callees(analysis, node)} - seen
         seen |= found
@@ -98,12 +99,19 @@ def _trains(analysis: Analysis, body: list[ast.AST]) -> bool:
     return False
 
 
+def _runs(analysis: Analysis, node: ast.Attribute) -> bool:
+    """``trainer.run``, where the trainer is one of Chainer's, or nothing is known of it: the steps are its own."""
+    kinds = options(analysis.kind(node.value)) if node.attr == "run" else ()
+    return any(k == UNKNOWN or isinstance(k, Inst) and analysis.derives(k.cls, _TRAINER) for k in kinds)
+
+
 def _callees(analysis: Analysis, call: ast.Call) -> Iterator[FuncInfo]:
-    """The functions of the project that a call may run."""
-    for kind in options(analysis.kind(call.func)):
-        info = called(analysis, kind)
-        if info is not None:
-            yield info
+    """The functions of the project that a call may run: its own, and those that it hands on."""
+    for node in (call.func, *call.args, *(k.value for k in call.keywords)):
+        for kind in options(analysis.kind(node)):
+            info = called(analysis, kind) if node is call.func or isinstance(kind, Func) else None
+            if info is not None:
+                yield info
 
 
 def _ask_for_flags(analysis: Analysis) -> bool:

@@ -23,10 +23,11 @@ def as_script(tree: Path, name: str) -> str:
         return name
     path = tree / name
     text = notebooks.read(read(path), path).text
-    futures = list(_FUTURE.finditer(text))
-    at = futures[-1].end() if futures else 0  # nothing may stand before them
+    # nothing may stand before them in a script, and each cell may have its own
+    futures = "".join(dict.fromkeys(_FUTURE.findall(text)))
+    text = _FUTURE.sub("pass\n", text)
     script = path.with_name(f"{path.stem}_ipynb.py")
     while script.exists():
         script = script.with_name(f"{script.stem}_.py")
-    script.write_text(text[:at] + _HEAD + text[at:], encoding="utf-8")
+    script.write_text(f"{futures}{_HEAD}{text}", encoding="utf-8")
     return script.relative_to(tree).as_posix()

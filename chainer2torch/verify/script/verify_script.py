@@ -15,6 +15,7 @@ from chainer2torch.verify.script import outputs, printed, reached
 from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
+from chainer2torch.verify.script.old_files import of_first_version
 from chainer2torch.verify.script.script_report import ScriptReport, Step
 from chainer2torch.verify.warm_workers import WarmWorkers
 
@@ -125,6 +126,7 @@ def verify_script(
 
     with warm, python2_sources.readable(src) as original:
         trees["chainer"] = original
+        job["first_version"] = of_first_version(original, _sources(original))
         if used is not None:
             used.prepare([(_WORKERS[name], pythons[name]) for name in trees])
         report = compared("float32")

@@ -41,7 +41,7 @@ def work(job, folder):
         batch_order.count_batches()
     as_gpu = job.get("as_gpu", False)  # it cannot do without one, and there is none
     host_cupy.install(computes=as_gpu, draws=as_gpu)
-    first_version.FirstVersion().install()
+    first_version.FirstVersion(os.path.join(job["tree"], file) for file in job.get("first_version", ())).install()
     watch.install()
     if job["dtype"] == "float64":
         chainer_double.install()
@@ -247,14 +247,25 @@ class _Watch(object):
 
 
 def _initialized(root):
-    """Before a forward: the weights that are there, and what the running statistics that are not begin with."""
-    lazy = {}
+    """Before a forward: the weights that are there, and what the running statistics that are not begin with.
+
+    A layer of Chainer's that does not know its size may fill all its parts anew at its first call, as an LSTM does:
+    its weights are those behind the call.
+    """
+    lazy, anew = {}, set()
     for path, link in root.namedlinks():
+        if _is_filled_anew(link):
+            anew.update((path.rstrip("/") + name).strip("/") for name, _ in link.namedparams())
         if getattr(link, "avg_mean", 0) is None:
             base = path.strip("/") + "/" if path != "/" else ""
             lazy[base + "avg_mean"] = (0.0, getattr(link, "_initial_avg_mean", None))
             lazy[base + "avg_var"] = (1.0, getattr(link, "_initial_avg_var", None))
-    return _serialized(root), lazy
+    return {key: value for key, value in _serialized(root).items() if key not in anew}, lazy
+
+
+def _is_filled_anew(link):
+    layers = any(cls.__module__.startswith("chainer.links.") for cls in type(link).__mro__)
+    return layers and hasattr(link, "_initialize_params") and any(param.data is None for param in link.params())
 
 
 def _completed(root, weights, lazy):

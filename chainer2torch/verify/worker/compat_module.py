@@ -83,13 +83,13 @@ def _top_level(tree: ast.Module) -> Iterator[str]:
             yield node.target.id
 
 
-def helper(name: str) -> Any:
-    """A helper of ``compat/serializers.py``: the migrated project's own copy where it has it, else the package's."""
+def helper(name: str, room: str = "serializers") -> Any:
+    """A helper of ``compat/serializers/``: the migrated project's own copy where it has it, else the package's."""
     vendored = sys.modules.get("chainer_compat")
     try:
         return getattr(vendored, name)
     except AttributeError:
-        return getattr(importlib.import_module("chainer2torch.compat.serializers.serializers"), name)
+        return getattr(importlib.import_module(f"chainer2torch.compat.serializers.{room}"), name)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ Written for Python 3.6; does nothing under Chainer 1 itself.
 import contextlib
 import functools
 import importlib
+import os
+import sys
 
 import chainer
 import chainer.functions as F
@@ -18,6 +20,7 @@ import chainer.links as L
 
 from . import first_names
 
+_CHAINER, _HERE = os.path.dirname(chainer.__file__), os.path.dirname(os.path.abspath(__file__))
 # Of a link whose first values are not those that its call asked for.
 FIRST_VALUES = "_first_values_of_version_1"
 # Arguments that only say how something is computed, or what it begins with.
@@ -46,10 +49,11 @@ _PLACES = {
 
 
 class FirstVersion(object):
-    """The patches."""
+    """The patches. ``files`` are of version 1; the calls in others mean what they mean today."""
 
-    def __init__(self):
+    def __init__(self, files=()):
         self._is_meant = False
+        self._files = {os.path.realpath(file) for file in files}
         self._gru = getattr(L, "GRU", None)
 
     @property
@@ -62,6 +66,15 @@ class FirstVersion(object):
         self._is_meant = bool(value)
         if hasattr(L, "StatelessGRU"):  # the name of which was GRU
             L.GRU = L.StatelessGRU if value else self._gru
+
+    def _asks(self):
+        """Whether the program's own line that leads here is of version 1."""
+        if self._is_meant or not self._files:
+            return self._is_meant
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith((_CHAINER, _HERE)):
+            frame = frame.f_back
+        return frame is not None and os.path.realpath(frame.f_code.co_filename) in self._files
 
     def install(self):
         """Patches Chainer's functions and links."""
@@ -107,7 +120,7 @@ class FirstVersion(object):
 
         @functools.wraps(init)
         def wrapped(link, *args, **kwargs):
-            if self.is_meant and len(args) < 6:
+            if self._asks() and len(args) < 6:
                 kwargs.setdefault("forget_bias_init", 0)
             return init(link, *args, **kwargs)
 
@@ -116,7 +129,7 @@ class FirstVersion(object):
     def _dropout(self, dropout):
         @functools.wraps(dropout)
         def wrapped(x, ratio=0.5, *args, **kwargs):
-            train = kwargs.pop("train", args[0] if args else True if self.is_meant else None)
+            train = kwargs.pop("train", args[0] if args else True if self._asks() else None)
             with _mode(train):
                 return dropout(x, ratio, **kwargs)
 
@@ -125,7 +138,7 @@ class FirstVersion(object):
     def _normalization(self, forward):
         @functools.wraps(forward)
         def wrapped(link, x, *args, **kwargs):
-            test = kwargs.pop("test", args[0] if args else False if self.is_meant else None)
+            test = kwargs.pop("test", args[0] if args else False if self._asks() else None)
             if len(args) > 1:
                 kwargs["finetune"] = args[1]
             with _mode(None if test is None else not test):

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
 
 class ChainerWeights(dict[str, Any]):
     """What ``torch.load`` gives for a file of Chainer: it goes into the module that gets it as its state."""
@@ -31,7 +33,10 @@ def install() -> None:
             return load_state(self, state_dict, strict, *args, **kwargs)
         from . import compat_module
 
-        compat_module.helper("load_npz")(state_dict.path, self, strict=strict)
+        if _is_hdf5(state_dict.path):
+            compat_module.helper("load_hdf5", "hdf5_files")(state_dict.path, self, strict=strict)
+        else:
+            compat_module.helper("load_npz")(state_dict.path, self, strict=strict)
         return None
 
     torch.load = any_load
@@ -39,9 +44,18 @@ def install() -> None:
 
 
 def _is_chainers(file: Any) -> bool:
-    """Whether a path is one of an NPZ file: a ZIP file of arrays, which PyTorch's own is not."""
-    if not isinstance(file, (str, os.PathLike)) or not zipfile.is_zipfile(file):
+    """Whether a path is one of an HDF5 file, or of an NPZ file: a ZIP file of arrays, which PyTorch's own is not."""
+    if not isinstance(file, (str, os.PathLike)) or not os.path.isfile(file):
+        return False
+    if _is_hdf5(os.fspath(file)):
+        return True
+    if not zipfile.is_zipfile(file):
         return False
     with zipfile.ZipFile(file) as found:
         names = found.namelist()
     return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def _is_hdf5(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_HDF5)) == _HDF5
