@@ -523,6 +523,9 @@ def test_what_passes_its_members_on_can_be_copied():
         def serialize(self, serializer):
             self.shown = serializer("shown", self.shown)
 
+        def finalize(self):
+            """An iterator is ended when nobody holds it."""
+
     trigger = triggers.get_trigger(Own())
     master = distributed_data.MasterIterator.__new__(distributed_data.MasterIterator)
     vars(master)["actual_iterator"] = Own()
