@@ -151,6 +151,8 @@ class Calls(LibraryCalls):
             return named_tuples.constructed(callee, args, keywords, rest)
         if node is not None and isinstance(callee, (Method, Ref)) and callee.name.rpartition(".")[2] in _TAKE_SHAPES:
             args, keywords = _with_shapes(node, args, keywords)
+        if isinstance(callee, Ref) and args and (base := callee.name.removesuffix(".__init__")) != callee.name:
+            callee, args = Method(Inst(base), "__init__"), args[1:]  # `chainer.Chain.__init__(self, fc=...)`
         if isinstance(callee, Method):
             return self.call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.

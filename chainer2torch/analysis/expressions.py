@@ -6,7 +6,8 @@ import ast
 
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
-from chainer2torch.analysis.models import array_kinds, array_operators, data, host_libraries, named_tuples, sequences
+from chainer2torch.analysis.models import array_kinds, array_operators, command_line, data, host_libraries
+from chainer2torch.analysis.models import named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.models.demanded_links import is_demanded
@@ -66,8 +67,7 @@ class Expressions(Interpreter):
         return UNKNOWN
 
     def _expr_Constant(self, node: ast.Constant) -> Kind:
-        known = self.facts.get(node)
-        return Const(node.value) if known is None else known
+        return self.facts.get(node) or Const(node.value)
 
     def _expr_Attribute(self, node: ast.Attribute) -> Kind:
         kind = self.expr(node.value)
@@ -75,7 +75,7 @@ class Expressions(Interpreter):
             kind = self.facts[node.value] = Tensor()
             if isinstance(node.value, ast.Name) and node.value.id in self.scopes[0]:
                 self.scopes[0][node.value.id] = kind
-        found = self.attribute(kind, node.attr)
+        found = command_line.given(self, kind, node) or self.attribute(kind, node.attr)
         return Inst("chainer.Link") if isinstance(found, Unknown) and self._is_demanded(node) else found
 
     def _is_demanded(self, node: ast.Name | ast.Attribute) -> bool:
@@ -365,6 +365,8 @@ class Expressions(Interpreter):
                 # What a subclass keeps from a Chainer class: found by the tables, or a method of unknown result.
                 if receiver is not None and self.rules.member(owner, name) is not None:
                     return self._member(receiver, owner, name)
+                if name == "__init__" and receiver in (None, Inst(cls)):  # of a base that has none itself
+                    return Ref(f"{owner}.{name}") if receiver is None else Method(Inst(owner), name)
                 continue
             self.reads(owner, name)
             method = owner.methods.get(name)

@@ -92,19 +92,21 @@ class LibraryCalls(Interpreter):
             return call_link(self, callee, args, keywords, node)
         return call_function_object(self, callee)
 
+    def _registers(self, receiver: Kind, name: str, args: list[Kind]) -> bool:
+        """Whether a method makes children of links, which are taken out and called where the source says so."""
+        if not isinstance(receiver, Inst):
+            return False
+        if name == "add_link" and len(args) == 2:
+            return self.is_link(receiver)
+        if self.derives(receiver.cls, "chainer.ChainList") and not sequences.is_sequential(self, receiver):
+            return name in ("__init__", "add_link", "append", "insert")
+        return name == "__init__" and receiver.cls == "chainer.Chain"
+
     def call_method(self, method: Method, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None) -> Kind:
         receiver, name = method.receiver, method.name
-        registers = (
-            name == "__init__"
-            and isinstance(receiver, Inst)
-            and receiver.cls == "chainer.Chain"
-            or name == "add_link"
-            and args
-            and isinstance(args[0], Const)
-        )
         if (
             not isinstance(receiver, (Lst, Dct))
-            and not registers
+            and not self._registers(receiver, name, args)
             and not (isinstance(receiver, Inst) and knows_callbacks(self, receiver, name, node))
         ):
             for kind in (*args, *keywords.values()):

@@ -31,7 +31,7 @@ def transposed(x: Any, *axes: Any) -> Any:
     if not isinstance(x, Tensor):
         return x.transpose(*axes)
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    return x.permute(*(order or range(x.dim())[::-1]))
+    return x.permute(tuple(order or range(x.dim())[::-1]))  # a tuple: it may be empty
 
 
 def numpy_methods(x: Any) -> Any:

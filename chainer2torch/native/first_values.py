@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -109,7 +108,7 @@ def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
     return Constant(math.nan, dtype)
 
 
-def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], Any]:
+def as_initializer(value: Any, default: Any = None) -> Any:
     """What ``initialW`` and ``initial_bias`` mean: a function that fills, a number or an array; None is the default.
 
     That is N(0, 1 / fan_in) where there is no other. Anything else raises TypeError. Source: the constructors of

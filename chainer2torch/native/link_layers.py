@@ -236,7 +236,9 @@ class ChainerLayer(nn.Module):
         self, name: str, initializer: Any, shape: Any = None, default: Any = None, dtype: Any = None
     ) -> None:
         fill = self._initializers[name] = as_initializer(initializer, default)
-        created: Any = UninitializedParameter(dtype=dtype or getattr(fill, "dtype", None))  # type: ignore[call-arg]
+        if getattr(fill, "dtype", None) is not None:
+            fill.dtype = dtype = torch_dtype(dtype or fill.dtype)
+        created: Any = UninitializedParameter(dtype=dtype)  # type: ignore[call-arg]
         created.initializer = fill
         setattr(self, name, created)
         if shape is not None:

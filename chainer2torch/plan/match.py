@@ -122,12 +122,22 @@ def _compare(node: ast.Compare, q: Question) -> Any:
             value = UNDECIDED if UNDECIDED in (a, b) else (a is b) is isinstance(op, ast.Is)
         else:
             value = _ordered(COMPARISONS[type(op)], evaluate(left, q), evaluate(right, q), isinstance(op, _ORDERS))
+            if value is UNDECIDED and isinstance(op, (ast.Eq, ast.NotEq)) and _has_items(left, right, q):
+                value = isinstance(op, ast.NotEq)
         if value is UNDECIDED:
             undecided = True
         elif not value:
             return False
         left = right
     return UNDECIDED if undecided else True
+
+
+def _has_items(left: ast.expr, right: ast.expr, q: Question) -> bool:
+    """Whether a name is compared with ``()`` and is a tuple that is not empty: ``axis = (2, 3)``."""
+    if not (isinstance(left, ast.Name) and isinstance(right, ast.Tuple) and not right.elts):
+        return False
+    kinds = q.kinds(left.id)
+    return bool(kinds) and all(isinstance(kind, Tup) and kind.items for kind in kinds)
 
 
 def _ordered(function: Callable[[Any, Any], Any], a: Any, b: Any, orders: bool) -> Any:

@@ -101,7 +101,7 @@ def _header_end(node: ast.stmt) -> int:
     """The last line of what stands before the block of a compound statement; of others their last line."""
     body = getattr(node, "body", None)
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-        inner = min([body[0].lineno, *(d.lineno for d in getattr(body[0], "decorator_list", ()))])
+        inner: int = min([body[0].lineno, *(d.lineno for d in getattr(body[0], "decorator_list", ()))])
         return max(node.lineno, inner - 1)
     return node.end_lineno or node.lineno
 

@@ -14,9 +14,10 @@ import pytest
 import torch
 
 import chainer2torch.compat.links as helpers
+from chainer2torch.compat.links import link_names
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.native import small_links
-from tests.compat.test_borders_of_functions import a, i, parts, plain, tensor, variable
+from tests.compat.test_borders_of_functions import a, cut, i, parts, plain, tensor, variable
 from tests.support.links import arrays_of, npz_of
 
 ROOMS = [importlib.import_module(f"{helpers.__name__}.{room.name}") for room in pkgutil.iter_modules(helpers.__path__)]
@@ -158,9 +159,17 @@ def test_short_links_at_the_borders(number):
     check(number, getattr(small_links, CASES[number][0]))
 
 
-def check(number, ours_class):
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]}-{number}")
+def test_links_of_single_examples(number):
+    """Of one example the second one is not there. What Chainer refuses is not asked."""
+    name, _, _, calls = CASES[number]
+    single = [cut(call, 0) for call in calls[:2]]
+    check(number, next(getattr(room, name) for room in ROOMS if hasattr(room, name)), single)
+
+
+def check(number, ours_class, single=None):
     name, args, ways, calls = CASES[number]
-    wrong = []
+    wrong, calls = [], single or calls
     for keywords in ways:
         for (
             call
@@ -189,6 +198,8 @@ def check(number, ours_class):
                 shapes = [getattr(one, "shape", type(one).__name__) for one in call]
                 what = f"{keywords} {shapes} {'train' if train else 'test'}"
                 refused = link is None or theirs == [None], module is None or ours == [None]
+                if single and refused[0]:
+                    continue
                 if refused[0] != refused[1]:
                     wrong.append(f"{what}: raises: {refused[0]} there, {refused[1]} here")
                 elif not refused[0]:
@@ -228,3 +239,27 @@ def test_first_values(number):
                 assert np.ptp(array) != 0 or np.array_equal(found[key], array), (keywords, key)
             else:
                 assert 0.5 < found[key].std() / array.std() < 2, (keywords, key)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: f"{CASES[number][0]}-{number}")
+def test_attributes_by_name(number):
+    """What Chainer's link calls its parameters and values, asked of a module whose own names may be others."""
+    name, args, ways, calls = CASES[number]
+    ours_class = next(getattr(room, name) for room in ROOMS if hasattr(room, name))
+    for keywords in ways:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), chainer.using_config("train", False):
+            warnings.simplefilter("ignore")
+            link, theirs = outcomes(lambda: getattr(L, name)(*args, **keywords), calls[:1], variable)  # noqa: B023
+            if link is None or theirs == [None]:
+                continue
+            module, _ = outcomes(lambda: ours_class(*args, **keywords).eval(), calls[:1], tensor, npz_of(link))  # noqa: B023
+        for key in ("W", "b", "gamma", "beta", "avg_mean", "avg_var", "N", *link._params, *link._persistent):
+            expected, found = getattr(link, key, "none"), link_names.link_attribute(module, key, "none")
+            if isinstance(expected, str):
+                assert found == "none", key
+            elif expected is None or found is None:
+                assert expected is found, key
+            elif isinstance(expected, chainer.Link):
+                assert isinstance(found, torch.nn.Module), key
+            else:
+                np.testing.assert_allclose(plain(found), plain(expected), err_msg=key)

@@ -558,10 +558,26 @@ def test_distribution_cross_entropy() -> None:
         ("Exponential", {"lam": 0.5}, [0.0, -1.0, 2.0]),
         ("Uniform", {"low": -1.0, "high": 2.0}, [-1.0, 2.0, 2.5]),
         ("Pareto", {"scale": 0.5, "alpha": 2.0}, [0.5, 0.25, 1.0]),
+        *(("Gamma", {"k": k, "theta": 2.0}, [0.0, -1.0, 1.0]) for k in (0.5, 1.0, 2.0)),
+        *(("Chisquare", {"k": k}, [0.0, -1.0, 1.0]) for k in (1.0, 2.0, 3.0)),
+        *(("Beta", {"a": k, "b": n}, [0.0, 1.0, 0.25]) for k in (0.5, 1.0, 2.0) for n in (0.5, 1.0, 2.0)),
+        *(("Beta", {"a": k, "b": 0.5}, [-1.0, 1.5, 0.75]) for k in (0.5, 2.0)),
+        ("LogNormal", {"mu": 0.5, "sigma": 2.0}, [0.0, -1.0, 1.0]),
+        ("Poisson", {"lam": 0.5}, [0.0, 1.0, 3.0]),
+        ("Geometric", {"p": 0.25}, [1.0, 2.0, 4.0]),
+        ("Laplace", {"loc": 0.5, "scale": 2.0}, [0.5, 0.25, 1.0]),
     ],
 )
 def test_borders_of_supports(name: str, params: dict[str, float], borders: list[float]) -> None:
     """A value on the border belongs to the support as it does in Chainer."""
     x = np.array(borders, "f")
     c, t, _, _ = pair(name, {key: np.full(3, value, "f") for key, value in params.items()})
-    np.testing.assert_allclose(t.log_prob(torch.tensor(x)).detach().numpy(), c.log_prob(x).array, rtol=1e-5)
+    for method in ("log_prob", "prob", "cdf", "survival_function"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                expected = getattr(c, method)(x)
+            except NotImplementedError:
+                continue
+        found = getattr(t, method)(torch.tensor(x)).detach().numpy()
+        np.testing.assert_allclose(found, expected.array, rtol=1e-5, err_msg=method)

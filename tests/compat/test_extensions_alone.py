@@ -276,7 +276,18 @@ def test_plots_store_their_points(where, tmp_path):
         other.serialize(again)
         assert {k: str(v) for k, v in api.entries(again).items()} == {k: str(v) for k, v in entries.items()}
         found.append(({k: str(v) for k, v in entries.items()}, sorted(os.listdir(trainer.out))))
+        for resumed in (True, False):  # what is there before training is drawn before training
+            plot = api.extensions.PlotReport([where], "epoch", trigger=(2, "iteration"), filename="a.png")
+            if resumed:
+                plot.serialize(api.reader(entries))
+            trainer = api.trainer((1, "iteration"), 4)
+            trainer.out = str(tmp_path / f"{api.__name__} {resumed}")
+            reporting_values(trainer, api.report)
+            trainer.extend(plot, trigger=(1, "iteration"), call_before_training=True)
+            trainer.run()
+            found[-1] += (sorted(os.listdir(trainer.out)),)
     assert found[0] == found[1]
+    assert where == "missing" or found[0][2] == ["a.png"] and found[0][3] == []
 
 
 def test_averages_of_parts(tmp_path):

@@ -335,3 +335,22 @@ def test_timer():
     assert 0 < inner <= ours.total_time() == ours.summary()["Sequential"]["elapsed_time"]
     for unit in ("sec", "ms", "us", "ns", "auto_foreach"):
         ours.print_report(unit, io.StringIO())
+
+
+@pytest.mark.parametrize("layer", [name for name in LAYERS if "lazy" not in name and name != "compat linear"])
+def test_the_first_gamma_is_the_largest_singular_value(layer):
+    make, ours, _ = LAYERS[layer]
+    link, module = make(), ours()
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor(link.W.array))
+    link.add_hook(CH.SpectralNormalization(use_gamma=True))
+    link_hooks.add_hook(module, link_hooks.SpectralNormalization(use_gamma=True))
+    np.testing.assert_allclose(module.gamma.detach(), link.gamma.array, rtol=1e-5)
+
+
+@pytest.mark.parametrize("hook", ["SpectralNormalization", "WeightStandardization"])
+@pytest.mark.parametrize("layer", ["compat linear", "lazy linear"])
+def test_a_single_example_gives_a_layer_its_shape(layer, hook):
+    module = LAYERS[layer][1]()
+    link_hooks.add_hook(module, getattr(link_hooks, hook)())
+    assert module(torch.ones(1, 6)).shape == (1, 4) and module.weight.shape == (4, 6)

@@ -12,6 +12,8 @@ from chainer import initializers as ci
 from chainer import links as L
 
 from chainer2torch.compat.initializers import initializers as ti
+from tests.compat.test_borders_of_links import ROOMS
+from tests.support.links import arrays_of
 from chainer2torch.compat.initializers.layer_init import init_like_chainer, initialize
 
 RANDOM = [
@@ -246,3 +248,36 @@ def test_every_initializer_of_chainer_is_here():
     names = [n for n in dir(ci) if isinstance(getattr(ci, n), type) and issubclass(getattr(ci, n), chainer.Initializer)]
     assert len(names) == 16
     assert [n for n in names if not hasattr(ti, n)] == []
+
+
+OF_LINKS = [
+    ("Linear", (3, 4), "initialW", "W"),
+    ("Linear", (3, 4), "initial_bias", "b"),
+    ("Convolution2D", (3, 4, 2), "initialW", "W"),
+    ("Deconvolution2D", (3, 4, 2), "initial_bias", "b"),
+    ("EmbedID", (3, 4), "initialW", "W"),
+    ("PReLU", ((4,),), "init", "W"),
+    ("LayerNormalization", (4,), "initial_gamma", "gamma"),
+    ("GroupNormalization", (2, 4), "initial_gamma", "gamma"),
+    ("GroupNormalization", (2, 4), "initial_beta", "beta"),
+    ("BatchNormalization", (4,), "initial_gamma", "gamma"),
+    ("BatchNormalization", (4,), "initial_beta", "beta"),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "option", "param"), OF_LINKS, ids=lambda value: str(value))
+def test_dtypes_that_initializers_say(name, args, option, param):
+    """Its own, whatever says it, but in normalizations of batches and groups, which have the default dtype."""
+    ours = next(getattr(room, name) for room in ROOMS if hasattr(room, name))
+    for dtype in (None, "d", np.float16, np.dtype("f")):
+
+        def fill(array):
+            array[...] = 2
+
+        fill.dtype = dtype
+        for theirs_first, first in ((ci.Constant(2, dtype=dtype), ti.Constant(2, dtype=dtype)), (fill, fill)):
+            fill.dtype = dtype  # Chainer has changed it where the link has a dtype of its own
+            expected = getattr(getattr(L, name)(*args, **{option: theirs_first}), param).array
+            fill.dtype = dtype
+            found = arrays_of(ours(*args, **{option: first}))[param]
+            assert found.dtype == expected.dtype and np.array_equal(found, expected), (dtype, first)

@@ -179,6 +179,17 @@ def test_files(tmp_path, monkeypatch, T):
             cls(None, n)
 
 
+def test_initial_values_of_vgg(T, monkeypatch):
+    class Small(torch.nn.Linear):
+        def __init__(self, n_in, n_out):
+            super().__init__(40, 40)
+
+    monkeypatch.setattr(torch.nn, "Linear", Small)
+    module = T.VGG16Layers(None)
+    for layer in (module.conv1_1, module.conv5_3, module.fc6, module.fc8):
+        assert float(layer.weight.std()) == pytest.approx(0.01, rel=0.1) and not layer.bias.any()
+
+
 def test_initial_values(T):
     torch.manual_seed(0)
     module = T.ResNet50Layers(None)

@@ -1,10 +1,12 @@
 """Defaults of helpers are those of what they stand for, as their docstrings name it: read from both signatures."""
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import chainer
@@ -87,7 +89,25 @@ def defaults(function):
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return {}
-    return {p.name: p.default for p in parameters if p.default is not p.empty and isinstance(p.default, LITERALS)}
+    found = {p.name: p.default for p in parameters if p.default is not p.empty and isinstance(p.default, LITERALS)}
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        found = {**keyword_defaults(function.__init__ if inspect.isclass(function) else function), **found}
+    return found
+
+
+def keyword_defaults(function):
+    """What Chainer's functions take out of their ``**kwargs``, by ``argument.parse_kwargs``."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "parse_kwargs" in ast.unparse(node.func)]
+    pairs = [pair for call in calls for pair in call.args[1:] if isinstance(pair, ast.Tuple) and len(pair.elts) == 2]
+    found = {}
+    for name, value in (pair.elts for pair in pairs):
+        with contextlib.suppress(ValueError):
+            found[ast.literal_eval(name)] = ast.literal_eval(value)
+    return found
 
 
 def compared(ours, theirs):

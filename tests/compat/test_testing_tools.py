@@ -287,3 +287,46 @@ def test_unary_math_function_unittest(name: str) -> None:
     assert all(found.values()) is (name != "other")
     with pytest.raises(ValueError):
         unary_functions.unary_math_function_unittest(wrong_gradient)
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.5])
+@pytest.mark.parametrize("wrong", ["value", "gradient"])
+def test_tolerances_of_unary_math_function_unittest(scale: float, wrong: str) -> None:
+    """Of values and gradients that are wrong by a share: half floats are not asked for as much."""
+
+    def positive(shape: Any, dtype: Any) -> Any:
+        return [np.random.uniform(0.5, 1, shape).astype(dtype) for _ in range(3)]
+
+    def expected_values(x: Any, dtype: Any) -> Any:
+        return np.sin(x, dtype=dtype) * np.asarray(1 + (scale if wrong == "value" else 0), dtype)
+
+    def theirs(x: Any) -> Any:
+        y = chainer.functions.sin(x)
+        return y if wrong == "value" else y + (y - y.array) * scale
+
+    def ours(x: Any) -> Any:
+        y = torch.sin(x)
+        return y if wrong == "value" else y + (y - y.detach()) * scale
+
+    options: dict[str, Any] = {"make_data": positive, "func_expected": expected_values}
+    found = outcomes_of_unary(unary_functions, ours, **options)
+    assert found == outcomes_of_unary(testing, theirs, **options)
+    assert not all(found.values()) and any(found.values())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_options_of_unary_math_function_unittest(dtype: Any) -> None:
+    found = []
+    for api, func in ((testing, chainer.functions.sin), (unary_functions, torch.sin)):
+        module = types.ModuleType("c2t_options_case")
+        sys.modules[module.__name__] = module
+        try:
+            case = type("TestOf", (unittest.TestCase,), {"__module__": module.__name__})
+            api.unary_math_function_unittest(func, double_backward_options={"rtol": 3})(case)
+        finally:
+            del sys.modules[module.__name__]
+        self = types.SimpleNamespace(shape=(2,), dtype=dtype)
+        case.setUp(self)
+        kinds = (self.forward_options, self.backward_options, self.double_backward_options)
+        found.append([{name: options.get(name) for name in ("atol", "rtol", "eps", "dtype")} for options in kinds])
+    assert found[0] == found[1]

@@ -159,6 +159,9 @@ def test_recurrent_links_are_told_the_mode(name: str) -> None:
     states = "h, c, x" if name.endswith("LSTM") else "h, x"
     code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train=False)\nz = r({states})\n").code
     assert f"y = compat.call_in_mode(r, False, {states})\nz = r({states})\n" in code
+    # no later version takes an argument more
+    code = migrate_source(f"{HEAD}r = L.{name}(1, 2, 3, 0.5)\ny = r({states}, train)\n").code
+    assert f"y = compat.call_in_mode(r, train, {states})\n" in code
 
 
 @pytest.mark.parametrize(
@@ -648,7 +651,7 @@ def test_a_layer_that_has_its_name_elsewhere_takes_the_mode() -> None:
     """The names of layers tell what ``c.n`` may be, also beside a model of the project that takes ``test`` itself."""
     code = migrate_source(_NAMED_ELSEWHERE).code
     assert "compat.call_as_version_1(c.n, c.c(x), test=True)" in code, code
-    assert "compat.call_as_version_1(self.n, self.c(x), test=test)" in code, code
+    assert "compat.call_in_mode(self.n, not test, self.c(x))" in code, code
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))

@@ -99,9 +99,11 @@ def trained(kind, dtype):
 def test_training_is_that_of_the_long_helpers(size, kind, dtype):
     """Some gradients are missing in some processes, and one layer gets its shape in the first update."""
     ranks = run_ranks(size, trained, kind, dtype)
+    # sums in another order: what is left of values of about 0.3 that cancel out is rounded as they are
+    rtol, atol = (1e-5, 1e-7) if dtype == torch.float32 else (1e-12, 1e-16)
     for short, long in ranks:
         for a, b, c in zip(short, long, ranks[0][0]):
-            np.testing.assert_allclose(a, b, rtol=1e-5 if dtype == torch.float32 else 1e-12)  # sums in another order
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
             np.testing.assert_array_equal(a, c)
 
 

@@ -18,6 +18,7 @@ import json
 import multiprocessing
 import multiprocessing.util
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -32,8 +33,12 @@ import pytest
 
 from tests.support import rank_processes
 
+_IMPORTS = re.compile(r"^from chainer2torch\.(compat|native)\b", re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = [ROOT / "tests" / folder for folder in ("compat", "native", "plan/native", "programs")]
+_FOLDERS = [ROOT / "tests" / folder for folder in ("compat", "native", "plan/native", "programs", "weights")]
+# and what of the engine's tests imports helpers
+_ENGINE = [path for path in sorted((ROOT / "tests/engine").glob("*.py")) if _IMPORTS.search(path.read_text("utf-8"))]
+FOLDERS = [*_FOLDERS, *_ENGINE]
 _TOOL = str(ROOT / "chainer2torch") + "/"
 _OWN = (f"{_TOOL}compat/", f"{_TOOL}native/")
 _LONG = "faithful_"  # what stands before a long helper's name where a short one has the name, too

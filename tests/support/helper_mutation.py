@@ -2,13 +2,13 @@
 
     python -m tests.support.helper_mutation [--count N] [--seed S] [--only WORD] [--calls RECORD] [TESTS...]
 
-The tests (default: those of tests/compat, tests/native, tests/plan/native and tests/programs) are collected once. Each
-mutant gets a process of its own, forked from there, in which the helper is wrong, also in the text that migrated
-programs get as chainer_compat. Those tests run that say its name, or the name of a helper that uses it, until one
-fails. With a record of what each test calls (``tests.support.helper_calls``) they are those that run what is changed.
-What these tests leave is run by the examples of the rows that emit the helper. What is changed, and the verdicts, are
-those of ``verify rules --mutants`` (docs/mutation.md); "not run" are mutants in functions that no such test and no
-example calls.
+The tests (default: those of tests/compat, tests/native, tests/plan/native, tests/programs and tests/weights, and those
+of tests/engine that import helpers) are collected once. Each mutant gets a process of its own, forked from there, in
+which the helper is wrong, also in the text that migrated programs get as chainer_compat. Those tests run that say its
+name, or the name of a helper that uses it, until one fails. With a record of what each test calls
+(``tests.support.helper_calls``) they are those that run what is changed. What these tests leave is run by the examples
+of the rows that emit the helper. What is changed, and the verdicts, are those of ``verify rules --mutants``
+(docs/mutation.md); "not run" are mutants in functions that no such test and no example calls.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def calling(
 ) -> list[pytest.Item]:
     """The tests that run what a mutant changes, by a record: those first that say the helper's name, and cheap ones.
 
-    What runs it in the module of helpers of a migrated program comes last: there only the function is known.
+    What runs it in the module of helpers of a migrated program comes later: there only the function is known. The last
+    ones call no helper and are the same test with other parameters: they may look at what one of these has kept.
     """
     ranks = []
     for item, texts in said:
@@ -136,7 +137,10 @@ def calling(
             continue  # it would be stopped, wrong or not
         if runs or f":{mutant.name}" in called.names:
             ranks.append((not runs, mutant.helper not in texts, called.seconds, item))
-    return [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
+    found = [item for *_, item in sorted(ranks, key=lambda rank: rank[:3])]
+    functions = {item.nodeid.partition("[")[0] for item in found}
+    silent = [item for item, _ in said if item.nodeid not in record]
+    return found + [item for item in silent if item.nodeid.partition("[")[0] in functions]
 
 
 def chosen(mutant: HelperMutant, said: Sequence[tuple[pytest.Item, frozenset[str]]]) -> list[pytest.Item]:
@@ -294,8 +298,9 @@ def main() -> int:
     args = parser.parse_args()
     every = every_mutant(args.only)
     mutants = random.Random(args.seed).sample(every, min(args.count, len(every)))
-    mutants.sort(key=lambda mutant: (mutant.package, mutant.room, mutant.line))
+    # in the order in which they were drawn: a run that is stopped has reached every room alike
     verdicts = by_examples(mutants, run(mutants, args.tests, helper_calls.read(args.calls) if args.calls else None))
+    verdicts.sort(key=lambda verdict: verdict.key)
     report = MutationReport(verdicts, {"helper": len(every)}, reasons(SURVIVORS))
     print("\n".join(report.lines(verbose=True)))
     return report.exit_code

@@ -39,6 +39,7 @@ SHARED |= {
     "search_room",
     "search_values",
     "search_areas",
+    "search_arguments",
     "search_conditions",
     "search_lists",
     "search_arrays",

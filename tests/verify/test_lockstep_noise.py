@@ -62,7 +62,7 @@ def loss_of(batch):
     h = model(x)
     scale = F.exp(h * 0)
     z = D.Normal(h, scale).sample(2) * D.LogNormal(h, scale).sample(2)
-    return F.mean(z * D.Uniform(loc=h, scale=scale).sample(2))
+    return F.mean(F.tanh(z * D.Uniform(loc=h, scale=scale).sample(2)))
 
 
 train(model, range(4), loss_of)

@@ -153,13 +153,15 @@ def _judged_double(differing, own, far=0.1, failures=None):
         (["step/1/out"], 0.02, 0.1, UNVERIFIED),
         (["step/1/out", "step/2/out"], 0.02, 0.1, UNVERIFIED),
         (["out"], 0.02, 0.1, FAILED),
-        (["out", "grad/x"], 1e-8, 1e-7, FAILED),
+        (["out", "grad/x"], 1e-8, 1e-7, UNVERIFIED),  # layers that normalize over few values amplify it
+        (["out"], 1e-9, 1e-7, FAILED),
+        (["out"], 1e-4, 1e-5, FAILED),  # what differs by more than that is looked at by a person
     ],
 )
 def test_float64_is_asked_whether_chainer_repeats_it(differing, own, far, status):
     outcome, asked = _judged_double(differing, own, far)
     assert outcome.status == status and outcome.rounded == (status == PASSED)
-    assert bool(asked) == ("out" not in differing), "Chainer runs again only where that could decide"
+    assert bool(asked) == ("out" not in differing or far <= 1e-6), "Chainer runs again only where that could decide"
 
 
 def test_float64_that_differs_by_more_than_values_is_not_asked():

@@ -314,7 +314,7 @@ def inside(tmp_path_factory):
         # a state that another method makes
         ("Memory", "found by trying: Memory() after start(4) of f32[4,8]"),
         # a Variable in the place of a list, before Chainer 6
-        ("Encoder", "found by trying: Encoder(n_units=8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
+        ("Encoder", "found by trying: Encoder(8) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']"),
         # layers that a method makes, once
         ("Created", "found by trying: Created() after create(8, -1) of f32[4,8]"),
         # arrays, not Variables
@@ -329,8 +329,7 @@ def inside(tmp_path_factory):
         # a class that has what is asked of the argument
         (
             "Head",
-            "found by trying: Head(importlib.import_module('net').Encoder(n_units=8)) of "
-            "['f32[4,4]', 'f32[6,4]', 'f32[4,4]']",
+            "found by trying: Head(importlib.import_module('net').Encoder(8)) of ['f32[4,4]', 'f32[6,4]', 'f32[4,4]']",
         ),
     ],
 )

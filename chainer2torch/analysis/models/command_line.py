@@ -8,6 +8,8 @@ from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Lst, Ref, Scalar, Tup
 from chainer2torch.analysis.lattice import element_of, join
 
+_GIVEN = "given "  # before the name of an option: its kind where it is not left out
+
 
 def parser_method(interpreter: Interpreter, parser: Inst, name: str, node: ast.AST | None) -> Kind:
     """The types of command-line arguments, from ``add_argument(type=..., default=...)``."""
@@ -25,7 +27,36 @@ def parser_method(interpreter: Interpreter, parser: Inst, name: str, node: ast.A
         made = interpreter.objects.setdefault(parser.site, {})
         # Options that share a destination (`--gpu` and `--device`) may give values of either type.
         made[str(key)] = join(made.get(str(key)), _argument(interpreter, long, keywords))
+        one = UNKNOWN if {"action", "nargs"} & keywords.keys() else _one(interpreter, keywords)
+        made[_GIVEN + str(key)] = join(made.get(_GIVEN + str(key)), one)
     return UNKNOWN
+
+
+def given(interpreter: Interpreter, owner: Kind, node: ast.Attribute) -> Kind | None:
+    """What ``args.gpu`` is where the source has asked ``if args.gpu is not None:``; None: it has not asked."""
+    if not isinstance(owner, Inst) or owner.cls != "argparse.Namespace" or not isinstance(node.value, ast.Name):
+        return None
+    source, kind = interpreter.module.source, interpreter.objects.get(owner.site, {}).get(_GIVEN + node.attr)
+    if any(not isinstance(other.ctx, ast.Load) for other in source.attributes.get(node.attr, ())):
+        return None  # `args.gpu = ...`
+    inner: ast.AST = node
+    for outer in source.ancestors(node):
+        if isinstance(outer, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            return None
+        if isinstance(outer, ast.If) and inner in outer.body and _asks(outer.test, node):
+            return kind
+        inner = outer
+    return None
+
+
+def _asks(test: ast.expr, node: ast.Attribute) -> bool:
+    """Whether a condition holds only where an option is not None."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_asks(part, node) for part in test.values)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot):
+        right = test.comparators[0]
+        return isinstance(right, ast.Constant) and right.value is None and _asks(test.left, node)
+    return isinstance(test, ast.Attribute) and ast.dump(test) == ast.dump(node)
 
 
 def _argument(interpreter: Interpreter, flag: str, keywords: dict[str, ast.expr]) -> Kind:
@@ -35,9 +66,14 @@ def _argument(interpreter: Interpreter, flag: str, keywords: dict[str, ast.expr]
     if "nargs" in keywords and not (isinstance(keywords["nargs"], ast.Constant) and keywords["nargs"].value == "?"):
         return Lst(_several(interpreter, keywords))
     default = interpreter.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else None
-    kind = _converter(interpreter, keywords)
     if default is None and flag.startswith("-") or default == NONE:
         return UNKNOWN  # None when it is left out
+    return _one(interpreter, keywords)
+
+
+def _one(interpreter: Interpreter, keywords: dict[str, ast.expr]) -> Kind:
+    """The kind of one value that is given."""
+    kind = _converter(interpreter, keywords)
     name = kind.name[9:] if isinstance(kind, Ref) and kind.name.startswith("builtins.") else ""
     return Scalar(name) if name in ("int", "float", "str", "bool") else UNKNOWN
 

@@ -71,13 +71,14 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
     wanted = _names(interpreter, name)
     if wanted is None or not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
+    if any(
+        wanted.has(method) for c in interpreter.mro(receiver.cls) if isinstance(c, ClassInfo) for method in c.methods
+    ):
+        return None  # `getattr(self, 'loss_' + name)(y)`
     held: Kind | None = None
     for other, kind in _attributes(interpreter, receiver.cls):
         if other.startswith(COMPUTED):
-            names = _Names.of_key(other)
-            if names == _ANY:
-                return None
-            held = join(held, kind) if names.meets(wanted) else held
+            held = join(held, kind) if _Names.of_key(other).meets(wanted) else held
         elif wanted.has(other):
             if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(kind)):
                 return None
@@ -93,7 +94,7 @@ def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind
     for other, kind in _attributes(interpreter, receiver.cls):
         if other.startswith(COMPUTED) and _Names.of_key(other).has(name):
             if _Names.of_key(other) == _ANY:
-                return None
+                return None  # a base that is not seen may have it
             held = join(held, kind)
     return held
 

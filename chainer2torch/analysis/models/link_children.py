@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
     Const,
+    Dct,
     HostArray,
     Inst,
     Kind,
@@ -69,12 +71,11 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
             and isinstance(cls, ClassInfo)
             and receiver.cls in ("chainer.Chain", "chainer.Link")
         ):
-            for keyword in node.keywords:
-                if keyword.arg is not None:
-                    kind = interpreter.facts.get(keyword.value, UNKNOWN)
-                    interpreter.set_attribute(
-                        cls, keyword.arg, kind if receiver.cls == "chainer.Chain" else parameter_of(kind)
-                    )
+            for dictionary in (k.value for k in node.keywords if k.arg is None and receiver.cls == "chainer.Chain"):
+                held = interpreter.facts.get(dictionary, UNKNOWN)
+                computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+            for child, kind in _given_by_keyword(interpreter, node):
+                interpreter.set_attribute(cls, child, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
     elif args and isinstance(args[0], Const) and (len(args) > 1 or name == "add_param"):
@@ -89,6 +90,16 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
             interpreter.set_attribute(receiver.cls, str(args[0].value), kind)
         elif receiver.site:  # a Chain of no class of its own
             hold(interpreter, receiver, str(args[0].value), kind)
+
+
+def _given_by_keyword(interpreter: Interpreter, node: ast.Call) -> Iterator[tuple[str, Kind]]:
+    """``fc=L.Linear(...)``, and of ``**links`` what is known to be in the dictionary."""
+    for keyword in node.keywords:
+        kind = interpreter.facts.get(keyword.value, UNKNOWN)
+        if keyword.arg is not None:
+            yield keyword.arg, kind
+        elif isinstance(kind, Dct):
+            yield from ((name, held) for name, held in kind.items if isinstance(name, str))
 
 
 def hold(interpreter: Interpreter, receiver: Inst, child: str, kind: Kind) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import BOTTOM, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
 from chainer2torch.analysis.module_index import ClassInfo
@@ -41,13 +41,15 @@ def made(interpreter: Interpreter, site: int, links: list[Kind], node: ast.AST |
 
 
 def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
-    starred = [isinstance(a, ast.Starred) for a in node.args] if isinstance(node, ast.Call) else []
+    given = node.args[len(node.args) - len(args) :] if isinstance(node, ast.Call) else []  # not the `self` of a base
+    starred = [isinstance(a, ast.Starred) for a in given]
     return [element_of(kind) if i < len(starred) and starred[i] else kind for i, kind in enumerate(args)]
 
 
 def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order: bool) -> None:
     """Notes a link; what reaches those that are called ``in_order``, by a Sequential, is known: see sequences.py."""
-    links = [k for k in options(kind) if not isinstance(k, (Ref, Func))]  # a Sequential holds functions, too
+    # a Sequential holds functions, too
+    links = [k for k in options(kind) if not isinstance(k, (Ref, Func)) and k is not BOTTOM]
     if not owner or not links:
         return
     kind = join_all([listed(interpreter, k, in_order) for k in links])

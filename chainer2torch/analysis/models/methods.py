@@ -229,8 +229,11 @@ def _child_by_name(interpreter: Interpreter, call: MethodCall) -> Kind | None:
         return None
     if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, str):
         return interpreter.attribute(call.receiver, call.args[0].value)
-    name = call.node.slice if isinstance(call.node, ast.Subscript) else None
-    return computed_children.taken(interpreter, call.receiver, name) or Inst("chainer.Link")
+    name = call.node.args[0] if isinstance(call.node, ast.Call) and call.node.args else call.node
+    if not isinstance(name, ast.expr):
+        return Inst("chainer.Link")
+    taken = computed_children.taken(interpreter, call.receiver, name)
+    return taken or computed_children.in_turn(interpreter, call.receiver, name) or Inst("chainer.Link")
 
 
 _Model = Callable[[Interpreter, MethodCall], Kind | None]

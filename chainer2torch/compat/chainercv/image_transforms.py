@@ -152,7 +152,7 @@ def random_expand_image(img: np.ndarray, max_ratio: float = 4, fill: Any = 0, re
 
 def _placed(img: np.ndarray, size: Sequence[int], top: int, left: int, fill: Any) -> np.ndarray:
     canvas = np.empty((len(img), *size), dtype=img.dtype)
-    canvas[:] = np.reshape(fill, (-1, 1, 1))
+    canvas[:] = np.asarray(fill)[..., np.newaxis, np.newaxis]
     canvas[:, top : top + img.shape[1], left : left + img.shape[2]] = img
     return canvas
 
@@ -170,7 +170,7 @@ def pca_lighting_image(
     vectors = _LIGHTING if eigen_vector is None else eigen_vector
     noise = vectors.dot(values * np.random.normal(0, sigma, size=3))
     img = img.copy()
-    img += noise.reshape(-1, 1, 1)
+    img += noise[:, None, None]
     return img
 
 
@@ -257,7 +257,7 @@ def tile_images(imgs: np.ndarray, n_col: int, pad: Any = 2, fill: Any = 0) -> np
     columns = min(n_col, count)
     cell = [side + margin for side, margin in zip(size, pads, strict=True)]
     tiled = np.empty((channels, cell[0] * math.ceil(count / columns), cell[1] * columns), dtype=imgs.dtype)
-    tiled[:] = np.reshape(fill, (-1, 1, 1))
+    tiled[:] = np.asarray(fill)[..., np.newaxis, np.newaxis]
     for k, img in enumerate(imgs):
         top, left = (at * step + margin // 2 for at, step, margin in zip(divmod(k, columns), cell, pads, strict=True))
         tiled[:, top : top + size[0], left : left + size[1]] = img

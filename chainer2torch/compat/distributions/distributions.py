@@ -187,8 +187,8 @@ class LaplaceDistribution(ParametricDistribution):
         return 0.5 / self.scale * torch.exp(-torch.abs(self._value(x) - self.loc) / self.scale)
 
     def sample_n(self, n: int) -> torch.Tensor:
-        sign = 2 * self._empty(n).bernoulli_(0.5) - 1
-        return self.scale * sign * self._empty(n).exponential_() + self.loc
+        signed = torch.copysign(self._empty(n).exponential_(), self._empty(n).uniform_(-1, 1))
+        return self.loc + self.scale * signed
 
     def _kl(self, other: LaplaceDistribution) -> torch.Tensor:
         gap = torch.abs(self.loc - other.loc)

@@ -307,7 +307,7 @@ def generate_array(
     return array
 
 
-def as_initializer(value: Any, default: Any = None) -> Callable[[torch.Tensor], None]:
+def as_initializer(value: Any, default: Any = None) -> Any:
     """What Chainer's ``initialW`` and ``initial_bias`` arguments mean.
 
     None is ``default`` (which if None is LeCunNormal), a number, array or tensor is a constant, a callable is taken as

@@ -41,7 +41,7 @@ def initialize(layer: nn.Module, W: Any = None, b: Any = None) -> Any:
     # Calling it by this name is what a lazy layer does when its shape has been inferred: a hook on forward would also
     # overwrite weights that were loaded before.
     layer.reset_parameters = functools.partial(_fill_layer, layer, W, b)  # type: ignore[method-assign]
-    layer.__dict__["_chainer_init"] = True
+    layer.__dict__["_chainer_init"] = None  # that it is there is what counts
     if any(isinstance(p, UninitializedParameter) for p in layer.parameters(recurse=False)):
         layer.__dict__["_chainer_lazy"] = True  # for its in_size, which stays None in Chainer
     else:

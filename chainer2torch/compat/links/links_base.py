@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
-from chainer2torch.compat.initializers.initializers import as_initializer
+from chainer2torch.compat.initializers.initializers import _torch_dtype, as_initializer
 
 
 class ChainerLayer(nn.Module):
@@ -28,13 +28,13 @@ class ChainerLayer(nn.Module):
     ) -> None:
         """Registers a parameter that ``initializer`` fills now, or once ``_materialize`` gives its shape.
 
-        Its dtype is ``dtype``, else the initializer's, else torch's default.
+        Its dtype is ``dtype``, also for the initializer, else the initializer's, else torch's default.
         """
-        self._initializers[name] = as_initializer(initializer, default)
-        dtype = dtype or getattr(self._initializers[name], "dtype", None)
-        options = {"dtype": dtype} if isinstance(dtype, torch.dtype) else {}
-        created: Any = UninitializedParameter(**options)  # type: ignore[arg-type]
-        created.initializer = self._initializers[name]  # for initialize_parameter
+        fill = self._initializers[name] = as_initializer(initializer, default)
+        if getattr(fill, "dtype", None) is not None:
+            fill.dtype = dtype = _torch_dtype(dtype or fill.dtype)
+        created: Any = UninitializedParameter(dtype=dtype)  # type: ignore[call-arg]
+        created.initializer = fill  # for initialize_parameter
         setattr(self, name, created)
         if shape is not None:
             self._materialize(name, shape)

@@ -243,8 +243,9 @@ class GroupNormalization(ChainerLayer):
         super().__init__()
         self.groups = groups
         self.eps = eps
-        self._new_parameter("weight", initial_gamma, size, default=1)
-        self._new_parameter("bias", initial_beta, size, default=0)
+        dtype = torch.get_default_dtype()  # whatever the initializers say
+        self._new_parameter("weight", initial_gamma, size, default=1, dtype=dtype)
+        self._new_parameter("bias", initial_beta, size, default=0, dtype=dtype)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if x.dim() < 2 or x.shape[1] % self.groups != 0:

@@ -96,8 +96,8 @@ def load_torch(file: Any) -> Any:
 
     Other objects, and files that are damaged, raise ValueError: nothing that a file names is imported or called.
     """
-    rebuild_array: Any = np.zeros(1).__reduce__()[0]
-    rebuild_scalar: Any = np.float64(0).__reduce__()[0]
+    rebuild_array: Any = np.array(()).__reduce__()[0]
+    rebuild_scalar: Any = np.float64().__reduce__()[0]
     dtypes = [type(np.dtype(code)) for code in "?bBhHiIlLqQefdFDU"]
     with torch.serialization.safe_globals([rebuild_array, rebuild_scalar, np.ndarray, np.dtype, *dtypes]):
         try:

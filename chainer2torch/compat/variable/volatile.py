@@ -116,7 +116,7 @@ def volatile_variable(data: Any, volatile: Any, grad: Any = None) -> torch.Tenso
     else:
         result.requires_grad_(result.is_floating_point())
         if flag.value is None:
-            setattr(result, _AUTO, True)  # it goes with either
+            setattr(result, _AUTO, None)  # it goes with either
     if grad is not None:
         result.grad = torch.as_tensor(grad, device=result.device)
     return result

@@ -45,6 +45,30 @@ def is_outlived(context: Context, function: ast.AST, optimizer: ast.expr) -> boo
     return not is_handed and is_shared_by_callers(context, function)
 
 
+def is_last(context: Context, function: ast.AST | None, call: ast.Call) -> bool:
+    """Whether nothing goes backward behind a call, and no graph leaves the function: it need not be kept any more."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    outer = [
+        node for node in context.source.ancestors(call) if context.source.enclosing(node, type(function)) is function
+    ]
+    if any(isinstance(node, (ast.For, ast.While, ast.Lambda)) for node in outer):
+        return False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)):
+            return False
+        if isinstance(node, ast.Return) and node.value is not None:
+            return False
+        if isinstance(node, ast.Call) and context.source.start(node) > context.source.start(call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in (*_STEPS, "backward"):
+                return False
+            if any(isinstance(k, Func) for k in options(context.kind(node.func))):
+                return False  # which may send something backward
+    return True
+
+
 class _Walk:
     """The statements of a function in their order: what graphs its names hold, and the updates so far."""
 

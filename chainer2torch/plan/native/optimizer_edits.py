@@ -357,8 +357,7 @@ class _Writer:
 
     def _step(self, use: Use, call: ast.Call, attribute: ast.Attribute, statement: ast.stmt) -> None:
         """``opt.update()`` and ``opt.update(loss_function, x, t)``, with what hooks do before the step."""
-        context, decisions = self.context, self.decisions
-        function = places.function_of(context, call)
+        context, decisions, function = self.context, self.decisions, places.function_of(self.context, call)
         lines = [h for h in self.hooks if h.way is Way.LINE and h.context.module is context.module]
         lines = [h for h in lines if places.function_of(context, h.call) is function]
         crossed = self._crossed(use)
@@ -369,7 +368,8 @@ class _Writer:
             decisions.replace(whole, step, {"self": context.operand(use.node)})
             return
         operands = {"self": context.operand(use.node)}
-        template = loss_lines(context, call, operands, bool(crossed)) if given else []
+        keeps = bool(crossed) and not graph_crossings.is_last(context, function, call)
+        template = loss_lines(context, call, operands, keeps) if given else []
         for i, hooked in enumerate(lines):
             names = [f"hook{i}_{name}" for name in hooked.hook.arguments]
             operands.update(zip(names, (hooked.operands[name] for name in hooked.hook.arguments)))

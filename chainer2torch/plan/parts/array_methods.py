@@ -11,6 +11,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import comes_from_host
 from chainer2torch.plan.parts.host_values import is_torch_dtype
+from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
@@ -57,6 +58,10 @@ def astype(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> N
     if dtype is None and not is_torch:
         emit_call(context, decisions, call, row, node, receiver=node.value)
         return
+    if _is_made_so(context, node.value, target):
+        decisions.replace(call, "x", {"x": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state)
+        return
     operands = {"x": context.operand(node.value), "dtype": context.operand(target)}
     new = f"torch.{dtype}" if dtype else "dtype"
     copy = names.get("copy")
@@ -69,6 +74,17 @@ def astype(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> N
         template = f"x.to({new}, copy=copy_)"
     decisions.replace(call, template, operands)
     decisions.mark(node, row, row.name, row.state)
+
+
+def _is_made_so(context: Context, made: ast.expr, target: ast.expr) -> bool:
+    """Whether a value gets its dtype already where it is made: ``xp.zeros(3).astype('f')``."""
+    choice = chosen(context, made) if isinstance(made, ast.Call) else None
+    return (
+        choice is not None
+        and choice.template is not None
+        and choice.question.bound.given.get("dtype") is target
+        and choice.template.startswith("torch.")
+    )
 
 
 def _is_of_tensor(context: Context, dtype: ast.expr) -> bool:

@@ -7,6 +7,7 @@ stand in ``rules/eras``; where a call fits both and they differ, its arguments a
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
@@ -188,6 +189,8 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     modes = _MODES.keys() - own
     mode = next(((_MODES[k.arg], k.value) for k in call.keywords if k.arg in modes), None)
     args, keywords = call.args, [k for k in call.keywords if k.arg not in modes]
+    if mode is None and not call.keywords and args and len(args) == _arguments_of_stack(kinds) + 1:
+        mode, args = (_MODES["train"], args[-1]), args[:-1]  # no later version takes so many
     silent = mode is None and len(args) == 1
     if mode is None:
         normalizes = all(_normalizes(context, k) for k in kinds)
@@ -225,6 +228,15 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
         ),
     )
     decisions.mark(call, None, "chainer.Link.__call__", "exact", "", _CODE)
+
+
+def _arguments_of_stack(kinds: Sequence[Kind]) -> int:
+    """How many arguments a call of these stacks of recurrent layers has, without version 1's `train`; else -1."""
+    names = {k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, str)}
+    if not all(name.startswith("chainer.links.NStep") for name in names):
+        return -1
+    numbers = {3 if name.endswith("LSTM") else 2 for name in names}
+    return numbers.pop() if len(numbers) == 1 else -1
 
 
 def _normalizes(context: Context, kind: Kind) -> bool:

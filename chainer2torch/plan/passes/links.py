@@ -91,19 +91,23 @@ def _constructed_in(
             continue
         self_name = method.args.args[0].arg
         operands = {f"_{i}": Operand(context.source.span(k.value)) for i, k in enumerate(node.keywords)}
-        if explicit:
+        if explicit and isinstance(context.kind(node.func.value), Class):  # a base of the project, which has none
+            lines = [f"{context.source.segment(node.func)}({self_name})"]
+        elif explicit:
             lines = [f"torch.nn.Module.__init__({self_name})"]
             decisions.use(node.func)
         else:
             lines = [f"{context.source.segment(node.func)}()"]
-        if any(k.arg is None for k in node.keywords):
+        if is_chain and context.choices.style == "native":
+            lines += _assignments(method, node, self_name)
+        elif any(k.arg is None for k in node.keywords):
             given = ", ".join(
                 [f"_{i}" for i, k in enumerate(node.keywords) if k.arg is None]
                 + [f"{k.arg}=_{i}" for i, k in enumerate(node.keywords) if k.arg is not None]
             )
             lines.append(f"compat.{'add_links' if is_chain else 'add_params'}({self_name}, {given})")
         elif is_chain:
-            lines += [f"{self_name}.{k.arg} = _{i}" for i, k in enumerate(node.keywords)]
+            lines += _assignments(method, node, self_name)
         elif context.choices.style == "native" and all(_is_shape(context, k.value) for k in node.keywords):
             filled = "torch.nn.Parameter(torch.full({}, torch.nan))"
             lines += [f"{self_name}.{k.arg} = {filled.format(f'_{i}')}" for i, k in enumerate(node.keywords)]
@@ -123,6 +127,21 @@ def _constructed_in(
             initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
         decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+
+
+def _assignments(method: ast.FunctionDef, call: ast.Call, self_name: str) -> list[str]:
+    """The lines that register the links of a constructor, in its order; a loop those of ``**links``."""
+    taken = {n.id for n in nodes_of(method) if isinstance(n, ast.Name)} | {
+        a.arg for a in ast.walk(method.args) if isinstance(a, ast.arg)
+    }
+    name, link = ("name", "link") if not taken & {"name", "link"} else ("_name", "_link")
+    lines = []
+    for i, keyword in enumerate(call.keywords):
+        if keyword.arg is not None:
+            lines.append(f"{self_name}.{keyword.arg} = _{i}")
+        else:
+            lines += [f"for {name}, {link} in _{i}.items():", f"    setattr({self_name}, {name}, {link})"]
+    return lines
 
 
 def _is_shape(context: Context, node: ast.expr) -> bool:

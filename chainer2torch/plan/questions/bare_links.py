@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Ref, options
@@ -81,13 +82,19 @@ def _is_scope(item: ast.withitem) -> bool:
 
 
 def _registers_nothing(analysis: Analysis, node: ast.AST, bare: set[ClassInfo]) -> bool:
-    """Whether a block may register nothing but links without parameters: all that it assigns may be one."""
-    if not isinstance(node, ast.With):
-        return False
+    """Whether a block may register nothing but links without parameters: all that it assigns may be one, or stands
+    behind a condition (``if use_gamma:``).
+    """
+    return isinstance(node, ast.With) and _is_bare(analysis, node.body, bare)
+
+
+def _is_bare(analysis: Analysis, body: Sequence[ast.stmt], bare: set[ClassInfo]) -> bool:
     return all(
-        isinstance(statement, ast.Assign)
+        isinstance(statement, ast.If)
+        and _is_bare(analysis, statement.orelse, bare)  # without an ``else`` the condition may be false
+        or isinstance(statement, ast.Assign)
         and any(isinstance(k, Inst) and k.cls in bare for k in options(analysis.kind(statement.value)))
-        for statement in node.body
+        for statement in body
     )
 
 

@@ -12,6 +12,7 @@ import dataclasses
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.kinds import Ref, options, scalar_type
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.casts import cast_behind
 from chainer2torch.plan.questions.spread_keywords import keywords_of
 from chainer2torch.rules.signature import BindError, Bound
 from chainer2torch.rules.table import Row
@@ -57,7 +58,10 @@ def _read(context: Context, call: ast.Call, row: Row, receiver: ast.expr | None)
     keywords = keywords_of(context, call)
     old = context.rules.old.get(row.name)
     if old is None or old.signature is None or row.name in _OF_KERNELS and _fills_linear(context, call):
-        return Reading(row, row.signature.bind(call.args, keywords, receiver))
+        bound = row.signature.bind(call.args, keywords, receiver)
+        if "dtype" not in bound.given and (dtype := cast_behind(context, call, row.name)) is not None:
+            bound = dataclasses.replace(bound, given={**bound.given, "dtype": dtype})
+        return Reading(row, bound)
     failed: tuple[object, ...] | None = None  # not the exception: it would hold this frame, and the whole file with it
     try:
         now = row.signature.bind(call.args, keywords, receiver)

@@ -30,6 +30,7 @@ _LINK = "chainer.Link"
 _WIDE = 256  # units of a layer
 _BATCHES = re.compile(r"(n_?)?batch_?(size)?$|bs$")
 _RESETS = re.compile(r"_?(re)?set|init|clear|start|begin|prepare")
+_EMBEDS = re.compile(r"EmbedID|embed_id|[Ee]mbed\w*\(")
 _SORTS = (
     (re.compile(r"NStep(Bi)?(LSTM|GRU|RNN)"), "sequences"),
     (re.compile(r"EmbedID|embed_id|CRF1d"), "words"),
@@ -95,7 +96,7 @@ class Hints:
             "methods": list(methods),
             "by_keyword": sorted(by_keyword),
             "options": {name: found[:_MOST_VALUES] for name, found in self._options.items()},
-            "first": self._first_sort(cls),
+            "first": self._as_floats(cls, self._first_sort(cls)),
             "setters": _setters(owners),
             "keys": tables.keys(owners),
             "given": sorted({k.arg for call in self._calls.that_make(cls) for k in call.keywords if k.arg}),
@@ -180,6 +181,16 @@ class Hints:
             inner = [k.info for owner in owners for n in ast.walk(owner.node) for k in self._named(n)]
             owners = [c for c in dict.fromkeys(inner) if c not in seen and self._analysis.derives(c, _LINK)]
         return "vectors"
+
+    def _as_floats(self, cls: ClassInfo, sort: str) -> str:
+        """Sequences of words are such of floats where neither a class nor what it makes embeds anything."""
+        owners = [owner for owner in self._analysis.mro(cls) if isinstance(owner, ClassInfo)]
+        for _ in range(_MAX_DEPTH if sort == "sequences" else 0):
+            if any(_EMBEDS.search(ast.unparse(owner.node)) for owner in owners):
+                return sort
+            inner = [k.info for owner in owners for n in ast.walk(owner.node) for k in self._named(n)]
+            owners = [c for c in dict.fromkeys(inner) if self._analysis.derives(c, _LINK)]
+        return "speech" if sort == "sequences" else sort
 
     def _first_used(self, cls: ClassInfo, depth: int) -> str | None:
         """What the first layer takes that a call of the model runs: convolutions may stand in front of recurrent

@@ -134,6 +134,13 @@ def _compared(
     outcome.notes += [f"steps were compared until the original stops: {x['no_steps']}"] if x.get("no_steps") else []
     unknown = x.get("no_first_values") or y.get("no_first_values")
     outcome.notes += [f"first values were not compared: {unknown}"] if unknown else []
+    if outcome.status == FAILED and y.get("not_held"):
+        outcome.status = UNVERIFIED
+        places = ", ".join(y["not_held"])
+        outcome.reasons.insert(
+            0, f"weights that could not be copied: the original holds {places} unregistered, the port does not"
+        )
+        return outcome
     drawn = [reason.partition(":")[0] for reason in outcome.reasons if reason.startswith("init/")]
     if outcome.status == FAILED and len(drawn) == len(outcome.reasons):
         outcome.reasons.insert(0, f"only what a new model starts with differs: {', '.join(drawn)}")

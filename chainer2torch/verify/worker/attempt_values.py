@@ -99,6 +99,22 @@ def reached_parameters(result):
     return found
 
 
+def left_in(model, before):
+    """The attributes of a model that a call has set to Variables: a loss that it keeps and does not give back."""
+    found = [
+        name
+        for name, value in sorted(vars(model).items())
+        if value is not before.get(name) and _has_graph(value) and name.isidentifier()
+    ]
+    return [name for name in found if not name.startswith("_")]
+
+
+def _has_graph(value):
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_has_graph, value))
+    return isinstance(value, chainer.Variable) and not isinstance(value, chainer.Parameter)
+
+
 def must_be_comparable(result, model, made_from):
     """Whether a result is computed from parameters of the model. Raises TypeError where it is computed from others'
     alone, of a layer that the model was handed and does not hold, or where most has no shape yet.

@@ -15,6 +15,7 @@ import numpy
 
 from . import (
     cheap_layers,
+    chainer_absent,
     chainer_double,
     chainer_gpu,
     chainer_legacy,
@@ -36,7 +37,7 @@ from . import (
 def work(job, folder):
     """Runs every model of the job; one that fails is a result like any other."""
     os.chdir(job["tree"])
-    host_cupy.install(computes=True)
+    host_cupy.install(computes=True, draws=True)
     folders = roots.Roots(job["tree"])
     device = job.get("device", "cpu")
     chainer_gpu.random_from_numpy(device)
@@ -45,6 +46,7 @@ def work(job, folder):
     chainer_legacy.allow_early_scopes()
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
+    chainer_absent.weights()
     chainer_legacy.old_functions()
     chainer_legacy.inputs_in_one_variable()
     chainer_double.take_float64()
@@ -94,15 +96,16 @@ class _Drawn(object):
     def forget(self):
         """The next case draws its own."""
         self._key = self._weights = None
-        self._saved = {}
+        self._saved, self.held_shapes = {}, {}
 
     def of(self, case):
         """The weights of a case, if the last one was of the same model; else None."""
         return self._weights if self._key == self._key_of(case) else None
 
-    def keep(self, case, weights):
+    def keep(self, case, weights, held_shapes):
         """Those of a case."""
         self._key, self._weights, self._saved = self._key_of(case), weights, {}
+        self.held_shapes = held_shapes
 
     def saved(self, case):
         """The files of a large model's weights, if they were written for another of its modes."""
@@ -117,8 +120,8 @@ class _Drawn(object):
 
 
 def _drawn_weights(case, inputs, drawn):
-    """The weights of a case, by name. Initializers may have a dtype of their own: the port's parameters get that of
-    the pass, too, once these are loaded.
+    """The weights of a case, by name, and the shapes of those that the model holds without registering them.
+    Initializers may have a dtype of their own: the port's parameters get that of the pass, too, once these are loaded.
     """
     prepared = drawn.of(case)
     if prepared is None:
@@ -134,7 +137,7 @@ def _drawn_weights(case, inputs, drawn):
         prepared = {
             name: value.astype(numpy.float32) if value.dtype.kind == "f" else value for name, value in prepared.items()
         }
-        drawn.keep(case, prepared)
+        drawn.keep(case, prepared, chainer_held.shapes(namespace["model"]))
         del namespace
         gc.collect()  # links and their parameters may lie in cycles
     found = {
@@ -145,7 +148,7 @@ def _drawn_weights(case, inputs, drawn):
         for name in sorted(found):
             if found[name].dtype.kind == "f":
                 chainer_noise.last_bits(found[name], rng)
-    return found
+    return found, drawn.held_shapes
 
 
 def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
@@ -153,13 +156,13 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
     phase = "build"
     try:
         with chainer_snippets.config(case, defaults):
-            prepared = _drawn_weights(case, inputs, drawn)
+            prepared, held_shapes = _drawn_weights(case, inputs, drawn)
             with cheap_layers.cheap_weights():
                 namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
             del prepared
-            chainer_held.draw(links["model"], case["dtype"])
+            chainer_held.draw(links["model"], case["dtype"], held_shapes)
             weights = drawn.saved(case) or chainer_snippets.save_weights(case, links, folder)
             drawn.keep_saved(case, weights)
             held = chainer_held.save(case, links["model"], folder)

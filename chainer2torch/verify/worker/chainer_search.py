@@ -18,6 +18,7 @@ from . import (
     chainer_snippets,
     missing,
     model_text,
+    search_arguments,
     search_arrays,
     search_conditions,
     search_globals,
@@ -25,7 +26,6 @@ from . import (
     search_neighbours,
     search_parts,
     search_room,
-    search_values,
     wire,
 )
 
@@ -74,6 +74,7 @@ class Search(object):
         self.takes_any = self.takes_arrays = False
         self.supplied = collections.OrderedDict()  # names of modules that the class needs; see search_globals
         self.before = []  # what they were
+        self.left_in = {}  # by method: the attributes in which a call leaves what it computes and does not give back
         self.spare, self.any_number = {}, []  # inputs that are None by default; methods that take any number
         self.never_none = []  # those that are something else
         self.without = []  # parameters of the constructor that are None by default
@@ -105,7 +106,8 @@ class Search(object):
             return {"status": "error", "phase": "search", "type": "NoMethod", "message": "no method takes arrays",
                     "trace": "", "tried": 0}  # fmt: skip
         for number, method in enumerate(methods):
-            share = (self.end - time.process_time()) / (len(methods) - number)
+            parts = len(methods) - number  # a call of the model has the half, whatever else there is
+            share = (self.end - time.process_time()) / (min(parts, 2) if not method[0] else parts)
             self.begun, self.lacking = self.tried, 0
             self.farther, self.score = self.tried, (-1, 0, 0)
             found = self._of_method(cls, constructor, method, time.process_time() + share)
@@ -142,7 +144,7 @@ class Search(object):
             "method": attempt.method,
             "before": attempt.before,
             "started": search_globals.started(attempt.arguments),
-            "called": model_text.call_of(attempt.method, list(attempt.inputs)),
+            "called": model_text.call_of(attempt.method, list(attempt.inputs), self.left_in.get(attempt.method, ())),
         }
 
     # -- what is tried -----------------------------------------------------------------------------------------------
@@ -191,14 +193,14 @@ class Search(object):
             links = list(self.made.values())[:3]
         known = self.hints["values"].get(name) or self.hints.get("options", {}).get(name, [])
         if name in self.optional:
-            return search_values.arguments_for(name)
-        if search_values.is_settings(name):
+            return search_arguments.arguments_for(name)
+        if search_arguments.is_settings(name):
             fit = []
         if fit:  # it has what is asked of it, and is known to run
-            return list(dict.fromkeys(fit + known + links + search_values.arguments_for(name)))
+            return list(dict.fromkeys(fit + known + links + search_arguments.arguments_for(name)))
         if links and not known:
-            return list(dict.fromkeys(links + search_values.arguments_for(name)))
-        return list(dict.fromkeys(known + links + search_values.arguments_for(name)))
+            return list(dict.fromkeys(links + search_arguments.arguments_for(name)))
+        return list(dict.fromkeys(known + links + search_arguments.arguments_for(name)))
 
     # -- the search --------------------------------------------------------------------------------------------------
 
@@ -366,10 +368,15 @@ class Search(object):
         try:
             with search_room.quiet(), search_room.limited(most), reach:
                 namespace = self.place.made(source)
-                phase = "first forward"
+                phase, before = "first forward", dict(vars(namespace["model"]))
                 result = namespace["run"](**self.place.given(dict(zip(names, attempt.inputs.values()))))
             arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
-            if not any(value.dtype.kind in "biuf" and value.size for value in arrays.values()):
+            if not _can_be_compared(arrays):
+                self.left_in[attempt.method] = attempt_values.left_in(namespace["model"], before)
+                result = [getattr(namespace["model"], name) for name in self.left_in[attempt.method]]
+                arrays = wire.flat_arrays("out", result, chainer_snippets.array_of)
+                source = self.text_of(dict(self._about(attempt), inputs=names))
+            if not _can_be_compared(arrays):
                 raise NothingToCompare("output: holds no array that can be compared")
             if search_arrays.are_wider(arrays.values(), attempt.inputs):
                 raise TypeError(search_arrays.WIDER)
@@ -392,3 +399,7 @@ class Search(object):
         """Runs an attempt that ran with other values: what depends on them is no input to compare with."""
         with search_room.quiet(), search_room.limited(_SECONDS_EACH):
             self.place.run(source, {"x{}".format(i): spec for i, spec in enumerate(inputs.values())}, 1)
+
+
+def _can_be_compared(arrays):
+    return any(value.dtype.kind in "biuf" and value.size for value in arrays.values())

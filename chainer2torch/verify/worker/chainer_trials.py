@@ -17,6 +17,7 @@ import chainer
 from . import (
     attempt_values,
     cheap_layers,
+    chainer_absent,
     chainer_inside,
     chainer_legacy,
     chainer_search,
@@ -48,7 +49,7 @@ def work(job, folder):
     place = attempt_values.Place(job.get("device", "cpu"))
     if place.device == "cpu":  # the driver of a GPU takes addresses as it likes
         search_room.bounded_memory()
-    host_cupy.install(computes=True)
+    host_cupy.install(computes=True, draws=True)
     place.labels_are_integers()
     folders = roots.Roots(job["tree"])
     defaults = chainer_legacy.Defaults()
@@ -56,6 +57,7 @@ def work(job, folder):
     chainer_legacy.allow_early_scopes()
     chainer_legacy.own_devices()
     chainer_legacy.no_downloads()
+    chainer_absent.weights()
     chainer_legacy.old_functions()
     chainer_legacy.inputs_in_one_variable()
     old = first_version.FirstVersion()

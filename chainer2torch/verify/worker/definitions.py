@@ -24,8 +24,11 @@ _IMPORT = (ast.Import, ast.ImportFrom)
 _HARMLESS = (
     "argparse. parser. sys.path. matplotlib.use warnings. logging. os.path. os.environ.get os.getenv collections. "
     "functools. itertools. math. re.compile np.array np.asarray np.zeros np.ones np.arange np.float32 np.int32 "
-    "numpy.array numpy.zeros numpy.ones numpy.arange cuda.check_cuda_available six.moves. "
+    "numpy.array numpy.zeros numpy.ones numpy.arange cuda.check_cuda_available six.moves. torch.device "
+    "compat.array_module compat.find_device "
 ).split()
+# Methods of what is there already: of an array, a text, a list.
+_METHODS = frozenset("reshape astype transpose format split strip lower upper items keys values".split())
 _BUILTINS = frozenset(
     "int float str bool len range list dict tuple set frozenset max min sum abs zip map sorted enumerate namedtuple "
     "getattr hasattr isinstance".split()
@@ -130,6 +133,8 @@ def _name(node):
 
 
 def _harmless(call):
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
+        return True  # what it is called on is looked at by itself
     name = _name(call.func)
     return name in _BUILTINS or name.endswith((".add_argument", ".parse_args")) or name.startswith(tuple(_HARMLESS))
 

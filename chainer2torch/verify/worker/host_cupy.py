@@ -1,9 +1,8 @@
 """CuPy where none is installed: on the CPU a program only asks it whether an array is one of its own.
 
 ``get_array_module(x)`` is NumPy then, ``asnumpy(x)`` is ``x``, and nothing is a ``cupy.ndarray``. Whatever else is
-used raises, as computing on a GPU does; where models are compared, NumPy computes in its place (``computes``), but for
-random numbers and kernels. In scripts that cannot do without a GPU NumPy draws the numbers, too (``draws``). Written
-for Python 3.6.
+used raises, as computing on a GPU does; where models are compared, and in scripts that cannot do without a GPU, NumPy
+computes in its place (``computes``), but for kernels, and draws the numbers, too (``draws``). Written for Python 3.6.
 """
 
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408

@@ -132,12 +132,17 @@ def text(target, arguments, method, inputs, torch=False, called="", before="", s
     return "{}\n\nmodel = {}\n\n\ndef run({}):\n{}    return {}\n".format(head, made, given, first, called)
 
 
-def call_of(method, names):
+def call_of(method, names, left_in=()):
     """The call of a model with inputs by the names of its parameters, in order: those named ``state[h]`` are what a
-    table has, ``pair[0]`` what a list has. Empty where none is; else a text of Python.
+    table has, ``pair[0]`` what a list has. Empty where none is; else a text of Python. ``left_in`` are attributes of
+    the model in which the call leaves what it computes: these are given in place of what it gives.
     """
-    if not any("[" in name for name in names):
-        return ""
+    if left_in:
+        return "[{}, {}][1:]".format(_call_of(method, names), ", ".join("model." + name for name in left_in))
+    return _call_of(method, names) if any("[" in name for name in names) else ""
+
+
+def _call_of(method, names):
     parts, tables = [], {}
     for number, name in enumerate(names):
         top, is_inside, key = name.partition("[")

@@ -6,6 +6,7 @@ An input is as in ``search_values``. Written for Python 3.6.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import math
+import re
 
 SIDES = (32, 28, 64, 96, 128, 224, 227, 256, 299, 300, 512, 473, 16, 8, 4, 1)
 _ODD = (17, 33, 65, 75, 139)
@@ -16,6 +17,7 @@ _STRIDES = (8, 16, 4, 32, 2)
 _LEAST, _LEAST_BOARD = 8, 2
 _LEAST_GREY = 16  # rows of fewer numbers are a sequence
 _LARGEST_MAP = 65  # the side of what a Linear gets
+_LONGEST_MAP = 257  # the longer side of what is no square
 _LENGTHS = (16, 64, 256, 1024)
 
 
@@ -139,7 +141,7 @@ def _rectangles(inputs, arguments, a, b):
         if rest or channels < _LEAST or common % channels:
             continue
         area = b // channels
-        pairs = [(n, area // n) for n in range(2, area + 1) if area % n == 0 and n <= area // n < _LARGEST_MAP]
+        pairs = [(n, area // n) for n in range(2, area + 1) if area % n == 0 and n <= area // n < _LONGEST_MAP]
         for low, high in pairs[::-1][:2]:
             for stride in _STRIDES:
                 for one, other in dict.fromkeys([(low, high), (high, low)]):
@@ -153,6 +155,19 @@ def _added(inputs, arguments, sides):
             shape = spec["shape"][:2] + [n + more for n, more in zip(spec["shape"][2:], sides)]
             if all(_LEAST <= n <= max(SIDES) for n in shape[2:]):
                 yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+
+
+def as_arguments(inputs, arguments):
+    """Images with a side, or both, of a number that the model is made from: ``max_sentence_len=20``."""
+    texts = [number for value in arguments.values() for number in re.findall(r"\b\d+\b", value)]
+    numbers = [n for n in dict.fromkeys(map(int, texts)) if 1 < n <= max(SIDES)]
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and len(spec["shape"]) == 4 and spec["dtype"][0] == "f":
+            top, (height, width) = spec["shape"][:2], spec["shape"][2:]
+            for number in numbers:
+                for sides in ([number, width], [height, number], [number, number]):
+                    if sides != [height, width]:
+                        yield dict(inputs, **{name: dict(spec, shape=top + sides)}), arguments
 
 
 def uneven(inputs, arguments):

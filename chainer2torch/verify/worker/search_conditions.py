@@ -13,6 +13,9 @@ import tokenize
 from . import search_arrays, search_values
 
 _MOST = 6
+# Numbers that a condition is tried with, and how many of those with which it holds are.
+_HIGHEST, _FITTING = 257, 3
+_CHANNELS, _COUNTS = (16, 32, 64), 17
 _LARGEST = 1 << 13
 _OPPOSITE = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
@@ -21,7 +24,8 @@ _OPPOSITE = {
 _trees = {}
 
 # ``kind``: "number", "rank", "dtype", "array", "value"; ``has`` is what is there, ``wanted`` what should be. Of
-# "shape", "axis" and "axes", ``has`` names the variable that is asked (and its axis).
+# "shape", "axis" and "axes", ``has`` names the variable that is asked (and its axis); of "argument" it is one of the
+# constructor, perhaps; "more" is what is left.
 Wanted = collections.namedtuple("Wanted", "kind has wanted")
 
 
@@ -36,12 +40,48 @@ def read(error, tree):
     if test is None:
         return []
     node, truth = test
-    return list(_asked(node, truth, place.tb_frame))[:_MOST]
+    found = list(_asked(node, truth, place.tb_frame))[:_MOST]
+    return found + list(_fitting(node, truth, place.tb_frame)) + [Wanted("more", None, None)]
+
+
+def _fitting(node, truth, frame):
+    """Numbers with which a condition holds, for each variable in it: ``(depth - 4) % 6 == 0``."""
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    for name in sorted(name for name in names if type(frame.f_locals.get(name)) is int):
+        found = []
+        for number in range(1, _HIGHEST):
+            try:
+                holds = eval(_code(node), frame.f_globals, dict(frame.f_locals, **{name: number}))
+            except Exception:
+                break
+            if bool(holds) is truth and number != frame.f_locals[name]:
+                found.append(number)
+        for number in found[:_FITTING]:
+            yield Wanted("argument", name, number)
+
+
+def _more(inputs, arguments):
+    """More of everything, one by one: channels, then the numbers that a model is made from, each up to a limit."""
+    for name, spec in inputs.items():
+        if isinstance(spec, dict) and spec["dtype"][0] == "f" and len(spec["shape"]) > 2:
+            for channels in _CHANNELS:
+                if channels > spec["shape"][1]:
+                    shape = spec["shape"][:1] + [channels] + [min(n, 16) for n in spec["shape"][2:]]
+                    yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
+    for name, value in arguments.items():
+        if value.isdigit():
+            for number in dict.fromkeys([2 * int(value), 4 * int(value)] + list(range(1, _COUNTS))):
+                if number != int(value) and number < _LARGEST:
+                    yield inputs, dict(arguments, **{name: str(number)})
 
 
 def repairs(inputs, arguments, asked):
     """Other inputs and arguments, as a check of the program asks; pairs of dicts by name."""
     for kind, has, wanted in asked:
+        if kind == "more":
+            yield from _more(inputs, arguments)
+        if kind == "argument" and arguments.get(has, "").isdigit():
+            yield inputs, dict(arguments, **{has: str(wanted)})
         if kind in ("shape", "axis", "axes"):
             yield from _of_one(inputs, arguments, kind, has, wanted)
         elif kind == "number":
@@ -192,4 +232,8 @@ def _is_number(value):
 
 
 def _value(node, frame):
-    return eval(compile(ast.Expression(node), "<check>", "eval"), frame.f_globals, frame.f_locals)
+    return eval(_code(node), frame.f_globals, frame.f_locals)
+
+
+def _code(node):
+    return compile(ast.Expression(node), "<check>", "eval")

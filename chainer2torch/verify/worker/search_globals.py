@@ -13,7 +13,7 @@ import re
 import sys
 import traceback
 
-from . import definitions, missing, search_values
+from . import definitions, missing, search_arguments
 
 # of an attempt, and of a class
 _MOST = 6
@@ -35,12 +35,12 @@ def lacking(error, tree):
         return None
     path, name, attribute = place
     found = [text for node in definitions.bound_to(path, name) for text in [guess(node, path)] if text]
-    if attribute and search_values.is_settings(name):
+    if attribute and search_arguments.is_settings(name):
         found = [_OPTIONS]
     elif attribute:  # of data, say: what it would be asked for next nobody knows
         return None
     found += ["True"] if re.search(r"train", name.lower()) else []  # which shows more
-    return "{}@{}".format(name, path), list(dict.fromkeys(found + search_values.arguments_for(name)))
+    return "{}@{}".format(name, path), list(dict.fromkeys(found + search_arguments.arguments_for(name)))
 
 
 def _not_made(error, tree):

@@ -9,6 +9,7 @@ import re
 
 _LENGTHS = (6, 4, 4)
 _NO_LIST = re.compile(r"'int' object is not (iterable|subscriptable)|'int' has no len|not 'int'")
+_NO_ARRAY = re.compile(r"'list' object has no attribute '(shape|ndim|dtype|data|size)'|list indices .* not tuple")
 _CHARACTERS = 3
 _MOST = 16
 _A_NUMBER = re.compile(r"incompatible array types are mixed.*<class 'numpy\.int|'numpy\.int\d+' object is not iterable")
@@ -17,6 +18,8 @@ _UNSORTED = re.compile(r"TransposeSequence|in_types\[\d\]\.shape\[0\] >= in_type
 
 def repaired(inputs, arguments, text, error):
     """Lists for arrays, words of characters for words, and sequences in the order of their lengths."""
+    if _NO_ARRAY.search(text):
+        yield from _as_arrays(inputs, arguments)
     for name, spec in inputs.items() if _NO_LIST.search(text) else ():
         for other in inputs.values():  # a list beside another: ``zip(fs, bs)``
             if isinstance(spec, int) and isinstance(other, (list, dict)):
@@ -36,6 +39,14 @@ def repaired(inputs, arguments, text, error):
     for together in (_by_length(inputs), {name: _as_lists(spec) for name, spec in inputs.items()}):
         if together != inputs:
             yield together, arguments
+
+
+def _as_arrays(inputs, arguments):
+    """Arrays for lists of sequences: for one, for all behind the first, for all."""
+    found = [name for name, spec in inputs.items() if _is_list(spec)]
+    for names in [[name] for name in found[::-1]] + [found[1:], found]:
+        changed = {name: dict(inputs[name][0], shape=[len(inputs[name]), *inputs[name][0]["shape"]]) for name in names}
+        yield dict(inputs, **changed), arguments
 
 
 def _alike(inputs, arguments):

@@ -8,21 +8,27 @@ Written for Python 3.6.
 import collections
 import itertools
 
-from . import search_areas, search_conditions, search_parts, search_room, search_state, search_values
+from . import search_areas, search_arguments, search_conditions, search_parts, search_room, search_state, search_values
+
+
+def _is_of_kinds(error):
+    """Whether Chainer refuses what an input is made of: another size of it changes nothing."""
+    return "dtype" in str(getattr(error, "expect", ""))
 
 
 def neighbours(search, tried):
     """Changes of an attempt, each with whether its error suggests it."""
     attempt = tried.attempt
     asked = search_conditions.repairs(attempt.inputs, attempt.arguments, getattr(tried.error, "asked", ()))
-    repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, search.hints.get("options"))
+    keys = search.hints.get("keys", {}).get("__init__", {})
+    repairs = search_values.repairs(attempt.inputs, attempt.arguments, tried.error, search.hints.get("options"), keys)
     repairs = itertools.chain(asked, repairs, search_parts.instead_of_none(search, attempt, tried.error))
     repairs = itertools.chain(repairs, search_parts.inputs_for_none(search, attempt, tried.error))
     repairs = itertools.chain(search_parts.another_number(search, attempt, tried.error), repairs)
     if search.takes_any:
         repairs = itertools.chain(repairs, search_parts.that_is_lacking(search, attempt, tried.error))
     sides = ()
-    if tried.phase != "build" and not isinstance(tried.error, search_room.Iterated):
+    if tried.phase != "build" and not isinstance(tried.error, search_room.Iterated) and not _is_of_kinds(tried.error):
         sides = search_areas.other_sides(attempt.inputs, attempt.arguments, named=search.hints.get("side"))
     for source, is_repair in ((repairs, True), (sides, False)):
         for inputs, arguments in source:
@@ -42,6 +48,8 @@ def neighbours(search, tried):
             changed = attempt.inputs.copy()
             changed[name] = value
             yield attempt._replace(inputs=changed), False
+    for arguments in search_arguments.other_settings(attempt.arguments, search.hints.get("options", {})):
+        yield attempt._replace(arguments=arguments), False
     optional = [name for name in search.hints["values"] if name not in attempt.arguments]
     for name in list(attempt.arguments) + optional:
         for value in search.values(name)[:8] if name not in optional else search.hints["values"][name]:

@@ -8,12 +8,12 @@ Written for Python 3.6.
 import collections
 import re
 
-from . import search_values
+from . import search_arguments, search_values
 
 _NORMS = re.compile(r"norm|^bn|_bn")
 _NO_ARRAY = re.compile(r"None|zero-dimensional|object arrays|<class 'object'>|object != ")
 # What a constructor is given that takes any number of arguments.
-SEVERAL = (("8", "8"), (search_values.LINK, search_values.LINK), ("[8, 8]",))
+SEVERAL = (("8", "8"), (search_arguments.LINK, search_arguments.LINK), ("[8, 8]",))
 
 
 def starts(hints, names, known):
@@ -52,13 +52,16 @@ def with_tables(names, keys, method):
 def parts_for(name, links):
     """Links for a part of this name; ``links`` are some of the project."""
     if _NORMS.search(name.lower()):
-        return ["L.BatchNormalization(8)", search_values.LINK]
-    return links + [search_values.LINK]
+        return ["L.BatchNormalization(8)", search_arguments.LINK]
+    return links + [search_arguments.LINK]
 
 
 def instead_of_none(search, attempt, error):
-    """Values for what is None by default, where something could not do with that: each, and all together."""
-    names = [name for name in search.without if name not in attempt.arguments] if "None" in str(error) else []
+    """Values for what is None by default, where something could not do with that, or lacks a value of this name: each,
+    and all together.
+    """
+    is_none, named = "None" in str(error), re.findall(r"'(\w+)'", str(error))
+    names = [name for name in search.without if name not in attempt.arguments and (is_none or name in named)]
     for number in range(2):
         found = [(name, (search.values(name) * 2)[number]) for name in names if name not in search.optional]
         for some in [found] + [[pair] for pair in found if len(found) > 1]:

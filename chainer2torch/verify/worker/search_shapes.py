@@ -33,8 +33,18 @@ def repaired(inputs, arguments, text, error):
     place = re.search(r"index (\d+) is out of bounds for axis (\d+) with size (\d+)", text)
     if place:
         yield from _longer(inputs, arguments, *(int(part) for part in place.groups()))
+    if "An Expr instance" in text:  # how Chainer refuses labels without the axes of what they label
+        yield from _label_maps(inputs, arguments)
     if _NO_NUMBER.search(text):
         yield from _several(inputs, arguments)
+
+
+def _label_maps(inputs, arguments):
+    """Labels of images as maps of their sides."""
+    sides = [spec["shape"][2:] for spec in inputs.values() if isinstance(spec, dict) and len(spec["shape"]) > 2]
+    for name, spec in inputs.items() if sides else ():
+        if isinstance(spec, dict) and spec["dtype"][0] == "i" and spec["shape"][1:] != sides[0]:
+            yield dict(inputs, **{name: dict(spec, shape=spec["shape"][:1] + sides[0])}), arguments
 
 
 def of_rank(shape, rank):
@@ -81,6 +91,10 @@ def without_axis(inputs, arguments, a, b):
 
 def wanted(error):
     """Pairs of numbers, one that an axis has and one that it should have, where an error names the axis alone."""
+    sizes = re.search(r"index \d+ has size (\d+) and the array at index \d+ has size (\d+)", str(error))
+    if sizes:  # arrays that NumPy puts together
+        one, other = int(sizes.group(1)), int(sizes.group(2))
+        return [(other, one), (one, other)]
     expect = re.search(r"\.?shape\[-?\d+\] == (\d+)\b", str(getattr(error, "expect", "")))
     actual = re.search(r"shape: " + _SHAPE, str(getattr(error, "actual", "")))
     if not expect or not actual:

@@ -8,7 +8,7 @@ Written for Python 3.6.
 import itertools
 import re
 
-from . import search_values
+from . import search_arguments
 
 _MOST = 6
 _NUMBERS = re.compile(r"batch|size|num|len|^n(_|$)|^bs$|^b$")
@@ -32,7 +32,7 @@ def calls_before(attempt, error, setters):
         return
     for name, needed in itertools.islice(methods.items(), _MOST):
         if name.startswith("@"):
-            values = [search_values.arguments_for(parameter)[:2] for parameter in needed]
+            values = [search_arguments.arguments_for(parameter)[:2] for parameter in needed]
         else:
             values = [_values(parameter, attempt.inputs) for parameter in needed]
         for chosen in itertools.islice(itertools.product(*values), _MOST):

@@ -9,9 +9,9 @@ Python. Written for Python 3.6.
 # mypy: ignore-errors
 import re
 
-from . import search_areas, search_arrays, search_lists, search_shapes
+from . import search_areas, search_arguments, search_arrays, search_lists, search_shapes
 
-BATCH = 4
+BATCH = search_arguments.BATCH
 _LARGEST = 1 << 15
 _LENGTHS = (4, 6, 4)
 _LABELS = re.compile(r"(^|_)(t|ts|y|ys|gt|labels?|targets?|teacher|answers?|action|actions)(_|\d|$)")
@@ -78,7 +78,9 @@ def inputs_for(name):
 
 
 _LESS_COMMON = {"films": CUBE, "small films": SMALL_CUBE, "small images": SMALL}
-_BEGIN = dict(_LESS_COMMON, images=IMAGE, vectors=VECTOR, words=WORDS, sequences=SENTENCES, signals=SIGNAL)
+_BEGIN = dict(
+    _LESS_COMMON, images=IMAGE, vectors=VECTOR, words=WORDS, sequences=SENTENCES, speech=SPEECH, signals=SIGNAL
+)
 
 
 def sorts(names, first="images"):
@@ -112,66 +114,15 @@ def sorts(names, first="images"):
         ]
 
 
-LINK = "L.Linear(8, 8)"
 # What is said of floats where places in an array are meant: Chainer goes through a Variable value by value.
 _INTEGERS = re.compile(
     r"of integer|applied more than|integer is required|only integers|cannot be interpreted as an integer"
 )
-# What is said of something that should be a table of sizes by name.
-_TABLE = re.compile(
-    r"has no attribute '(keys|items|values|get)'|attribute name must be string|list indices must be int"
-)
-_MAPPING = re.compile(
-    r"is not subscriptable|indices must be integers|must be a mapping|does not support item assignment"
-)
-MATRIX = "numpy.tri(8, dtype=numpy.float32)"
-_OF_ARRAYS = frozenset("shape ndim dtype astype size reshape T transpose sum tocoo tocsr copy flatten max min".split())
-_ARGUMENTS = (
-    (r"pre_?train|^weights?(_?(file|path))?$|^init_?model$|^(model|weights?)_?(path|file)$", ["None", "False"]),
-    (r"predictor|^model$|^net$|encoder$|decoder$|^(gen|dis|generator|discriminator|critic|base|link|func)$", [LINK]),
-    (r"^(args|opt|opts|options?|config|cfg|conf|hparams?|params|flags|setting)$", ["types.SimpleNamespace()"]),
-    (r"^gpu(_?id)?$", ["-1"]),
-    (r"^(n_?)?batch_?(size)?$|^bs$", [str(BATCH)]),
-    (r"vocab|n_words|n_tokens", ["20"]),
-    (r"loss_?f(un|n|unc|unction)?$|^criterion$", ["F.mean_squared_error", "F.softmax_cross_entropy", "None"]),
-    (r"^acc(uracy)?_?f(un|n|unc|unction)$", ["None", "F.mean_squared_error"]),
-    (r"(activ|nonlin|^act$|^f$|func)", ["F.relu", "None"]),
-    (r"class|label|n_pos$|n_joints|n_out(put)?s?$", ["10"]),
-    (r"layers?$|n_loop|n_blocks?$|n_head|repeat|depth|^h$|heads?$", ["2", "1", "[2, 2, 2]"]),
-    (r"ksize|kernel|filter_size|window|^k$", ["3", "4", "(3, 3)"]),
-    (r"stride|dilat|^pad$|downsample_factor", ["1", "2"]),
-    (r"drop|ratio$|rate$", ["0.5"]),
-    (r"ignore|padding_idx|^pad_id", ["-1"]),
-    (r"scale$|^beta$|^gamma$|temperature|alpha|lambda|eps$|coef|weight$|sigma|tau", ["1.0", "0.5"]),
-    (r"shape", ["(3, 32, 32)", "(8,)", "8"]),
-    (r"(sizes|channels_list|_list|dims|units|filters|channels)$", ["8", "[8, 8]", "(8, 8)"]),
-    (r"^(use|with|is|no|do|train|return|has|bidirectional|bias|nobias)(_|$)", ["False", "True"]),
-    (r"^(min|low)(_|$)", ["-1"]),
-    (r"^(max|high)(_|$)", ["1", "8"]),
-    (r"init|^w$|w_?scale", ["None", "0.02"]),
-    (r"name|mode|type$|path|file", ["''", "'sum'"]),
-)
-_OTHERS = ["8", "[8, 8]", "0.5", "True", "None", "3", "2", "16", "1", "F.relu", "'relu'"]
 
 
-def is_settings(name):
-    """Whether an argument of this name holds settings, whatever links have attributes of the same names."""
-    return arguments_for(name)[0] == "types.SimpleNamespace()"
-
-
-def arguments_for(name, known=()):
-    """What an argument of this name may be, the likely first; ``known`` comes before that."""
-    found = list(known)
-    for pattern, values in _ARGUMENTS:
-        if re.search(pattern, name.lower()):
-            found += values
-            break
-    return list(dict.fromkeys(found + _OTHERS))
-
-
-def repairs(inputs, arguments, error, options=None):
+def repairs(inputs, arguments, error, options=None, keys=None):
     """Other inputs and arguments, as what an error says suggests; pairs of dicts by name. ``options`` are texts that
-    the project's own options and settings have, by name.
+    the project's own options and settings have, by name, ``keys`` what the constructor asks tables for.
     """
     text = " ".join(str(error).split())
     options = options or {}
@@ -180,7 +131,7 @@ def repairs(inputs, arguments, error, options=None):
     yield from search_lists.repaired(inputs, arguments, text, error)
     for a, b in search_shapes.wanted(error):
         yield from numbers(inputs, arguments, a, b)
-    yield from _lacking(inputs, arguments, text, options)
+    yield from search_arguments.lacking(inputs, arguments, text, options)
     divisor = re.search(r"\b(\d+) is not (?:divisible|a multiple).*?\b(\d+)", text)
     if divisor:
         a, b = int(divisor.group(1)), int(divisor.group(2))
@@ -196,8 +147,10 @@ def repairs(inputs, arguments, error, options=None):
         yield from search_shapes.without_axis(inputs, arguments, a, b)
         yield from search_areas.by_area(inputs, arguments, a, b)
         yield from numbers(inputs, arguments, a, b)
+        if "W.shape[1]" in expect:
+            yield from search_areas.as_arguments(inputs, arguments)
     elif "dtype" in expect or _INTEGERS.search(text):
-        yield from dtypes(inputs, arguments)
+        yield from dtypes(inputs, arguments, text)
     unpack = re.search(r"values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?", text)
     if unpack:
         for name, spec in inputs.items():
@@ -214,8 +167,7 @@ def repairs(inputs, arguments, error, options=None):
                 yield from numbers(inputs, arguments, b, a)
     if "index" in text or "out of" in text or isinstance(error, (IndexError, KeyError)):
         yield from _below(inputs, arguments)
-    yield from _attributes(inputs, arguments, text, options)
-    yield from _others(inputs, arguments, text, options)
+    yield from search_arguments.others(inputs, arguments, text, options, keys or {})
     if "Variable" in text or isinstance(error, (TypeError, AttributeError, ValueError)):
         for name, spec in inputs.items():
             if search_arrays.has_floats(spec) and not search_arrays.is_plain(spec):
@@ -233,64 +185,6 @@ def _shapes(inputs, arguments, text):
             if a != b:
                 yield from numbers(inputs, arguments, a, b)
                 yield from numbers(inputs, arguments, b, a)
-
-
-def _lacking(inputs, arguments, text, options):
-    """What a constructor hands on (``**kwargs``) to one that needs more."""
-    lacks = re.search(r"__init__\(\) missing \d+ required [\w-]+ arguments?: (.*)", text)
-    names = re.findall(r"'(\w+)'", lacks.group(1)) if lacks else []
-    if names and not set(names) & set(arguments):
-        for several in range(2):
-            found = [(name, (arguments_for(name, options.get(name, ())) + ["8"])[several]) for name in names]
-            yield inputs, dict(arguments, **dict(found))
-
-
-def _others(inputs, arguments, text, options):
-    """Links, functions and options where a number does not do."""
-    if "non-link object" in text or "is not callable" in text:
-        for name, value in arguments.items():
-            if value.isdigit() or value.startswith("'") or value == LINK:
-                yield inputs, dict(arguments, **{name: LINK})
-                yield inputs, dict(arguments, **{name: "F.relu"})
-    if _MAPPING.search(text):
-        for name, value in arguments.items():
-            if value.isdigit() or value == "types.SimpleNamespace()":
-                yield inputs, dict(arguments, **{name: "{}"})
-    joined = re.search(r"can only concatenate (list|tuple)", text)
-    for name, value in arguments.items() if joined else ():
-        if value.isdigit() or value == "types.SimpleNamespace()":
-            yield inputs, dict(arguments, **{name: "[]" if joined.group(1) == "list" else "()"})
-    if _TABLE.search(text):
-        for name, value in arguments.items():
-            if value.isdigit() or value.startswith(("[", "(", "types.")):
-                yield inputs, dict(arguments, **{name: "{'a': 2, 'b': 3}"})
-    key = re.match(r"'(\w+)'$", text)
-    if key:
-        for name, value in arguments.items():
-            if value.startswith("{"):
-                for other in arguments_for(key.group(1), options.get(key.group(1), ()))[:4]:
-                    inner = ", ".join(filter(None, [value[1:-1], "'{}': {}".format(key.group(1), other)]))
-                    yield inputs, dict(arguments, **{name: "{" + inner + "}"})
-
-
-def _attributes(inputs, arguments, text, options):
-    """Another attribute for a namespace of options that lacks it."""
-    lacks = re.search(r"has no attribute '(\w+)'", text)
-    if lacks and lacks.group(1) in _OF_ARRAYS:
-        for name, value in arguments.items():
-            if value.isdigit() or value.startswith("types.SimpleNamespace("):
-                yield inputs, dict(arguments, **{name: MATRIX})
-    if lacks and "SimpleNamespace" in text:
-        for name, value in arguments.items():
-            if value.startswith("types.SimpleNamespace(") and not re.search(r"\b" + lacks.group(1) + "=", value):
-                for other in arguments_for(lacks.group(1), options.get(lacks.group(1), ()))[:4]:
-                    inner = value[len("types.SimpleNamespace(") : -1]
-                    inner = ", ".join(filter(None, [inner, lacks.group(1) + "=" + other]))
-                    yield inputs, dict(arguments, **{name: "types.SimpleNamespace({})".format(inner)})
-    elif lacks and "'int' object" in text:
-        for name, value in arguments.items():
-            if value.isdigit():
-                yield inputs, dict(arguments, **{name: "types.SimpleNamespace()"})
 
 
 def is_array(spec):
@@ -370,8 +264,18 @@ def ranked(inputs, arguments, name, rank):
             yield dict(inputs, **{name: dict(spec, shape=shape)}), arguments
 
 
-def dtypes(inputs, arguments):
-    """One of the inputs as another kind of numbers."""
+def dtypes(inputs, arguments, text=""):
+    """One of the inputs as another kind of numbers: what an error names are integers beside floats, which the program
+    makes of arrays itself where it stacks them.
+    """
+    if "object" in text:
+        for name, spec in inputs.items():
+            if search_arrays.has_floats(spec) and not search_arrays.is_plain(spec):
+                yield dict(inputs, **{name: search_arrays.plain(spec)}), arguments
+    for name, spec in inputs.items() if re.search(r"float32 != int|int\d* != float32|i != f", text) else ():
+        if is_array(spec) and spec["dtype"][0] == "i":
+            yield dict(inputs, **{name: dict(spec, dtype="float32")}), arguments
+            yield dict(inputs, **{name: dict(spec, dtype="float32", plain=True)}), arguments
     for name, spec in inputs.items():
         for other in _recast(spec):
             yield dict(inputs, **{name: other}), arguments

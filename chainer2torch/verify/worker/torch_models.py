@@ -25,6 +25,7 @@ from . import (
     model_text,
     name_map,
     roots,
+    torch_absent,
     torch_cheap,
     torch_double,
     torch_gpu,
@@ -46,6 +47,7 @@ def work(job: dict[str, Any], folder: str) -> None:
     with (
         numpy.load(os.path.join(folder, "inputs.npz"), allow_pickle=False) as inputs,
         torch_host.on_host(job["tree"], job.get("device", "cpu")),
+        torch_absent.weights(),
     ):
         for case in job["cases"]:
             folders.enter(case["module"], case["root"], case["file"])
@@ -54,6 +56,7 @@ def work(job: dict[str, Any], folder: str) -> None:
                 with contextlib.suppress(ImportError):
                     helpers = importlib.import_module(name)
                     _no_downloads(helpers)
+                    torch_absent.of_helpers(helpers)
                     _not_volatile(helpers)
             arrays = results.array_file(case["id"])
             record = run_case(case, inputs, job, noise, arrays)
@@ -150,8 +153,10 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             if case["dtype"] == "float64":
                 model.double()
             model.to(job.get("device", "cpu"))
-            for file, place in case.get("held", {}).items():
-                _load_held(os.path.join(job["reference"], file), model, place, case["dtype"])
+            held = [
+                _load_held(os.path.join(job["reference"], file), model, steps, case["dtype"])
+                for file, steps in case.get("held", {}).items()
+            ]
             if case.get("promoted"):
                 _promote(model, case["module"])
             model.train(case["mode"] == "train")
@@ -178,6 +183,7 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             record["left_out"] = definitions.left_out()
             record["waiting"] = [] if named else [f"state/model/{key}" for key in compat_module.waiting(model)]
             record["own_serialize"] = own
+            record["not_held"] = [place for place in held if place]
             record["names"] = named.how if named else []
             record["without"] = named.without if named else []
             record["imports_chainer"] = half_migrated.imports_chainer(model)
@@ -245,16 +251,22 @@ def _load(
     return named, ""
 
 
-def _load_held(path: str, model: torch.nn.Module, place: list[Any], dtype: str) -> None:
-    """Loads the weights of a module that a list of the program holds, which is none of the model's own."""
-    holder, name, index = place
+def _load_held(path: str, model: torch.nn.Module, steps: list[list[Any]], dtype: str) -> str:
+    """Loads the weights of a module that the model holds without registering it; where it is held, if it is not found
+    there or takes others.
+    """
+    held: Any = model
     try:
-        held = getattr(model.get_submodule(holder.strip("/").replace("/", ".")), name)[index]
-    except (AttributeError, LookupError, TypeError):
-        return  # it is held elsewhere by now: what it computes will say so
-    if isinstance(held, torch.nn.Module):
+        for kind, step in steps:
+            if kind == "link":
+                held = held.get_submodule(step.strip("/").replace("/", "."))
+            else:
+                held = getattr(held, step) if kind == "attr" else held[step]
         compat_module.load_npz(path, held)
-        held.to(next(model.parameters()).device, getattr(torch, dtype))
+        held.to(next(model.parameters(), torch.empty(0)).device, getattr(torch, dtype))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return "/".join(str(step).strip("/") for _, step in steps).strip("/")
+    return ""
 
 
 def _without_own(path: str, model: torch.nn.Module, error: Exception) -> str:

@@ -289,3 +289,26 @@ def test_functions_that_compute_losses_of_one_graph_and_send_them_back() -> None
     assert theirs == pytest.approx(ours, rel=1e-5)
     parts = code.split("def update_")
     assert "retain_graph" in parts[2] and "retain_graph" not in parts[1] + parts[3]
+
+
+_STEPS = """
+class Updater(training.StandardUpdater):
+    def loss(self, y, sign):
+        return F.mean(F.softplus(sign * y))
+
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        first, last = self.get_optimizer('first'), self.get_optimizer('last')
+        y = last.target.l2(F.tanh(first.target.l1(batch)))
+        last.update(self.loss, y, 1.0)
+        first.update(self.loss, y, -1.0){more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"), [("", 1), ("\n        first.update(self.loss, y, 0.5)", 2), ("\n        self.y = y", 2)]
+)
+def test_the_last_backward_of_a_function_keeps_no_graph(more: str, kept: int) -> None:
+    start, end = UPDATER.index("\nclass Updater"), UPDATER.index("\ndef train")
+    code = check(UPDATER[:start] + _STEPS.format(more=more) + UPDATER[end:])
+    assert code.count("loss.backward(retain_graph=True)") == kept and code.count("loss.backward(") >= 2, code

@@ -92,3 +92,35 @@ def test_a_module_of_parts_that_have_none_has_none() -> None:
     code = check(PARTS)
     assert code.count("compat.device_of(self)") == 2
     assert code.count("next(self.parameters()).device") == 1
+
+
+CONDITIONAL = """
+class Scale(chainer.Link):
+    def __init__(self, size, use_gamma=True):
+        super().__init__()
+        with self.init_scope():
+            if use_gamma:
+                self.gamma = chainer.Parameter(2, size)
+
+    def __call__(self, x):
+        gamma = self.gamma if hasattr(self, 'gamma') else self.xp.ones(x.shape[1], dtype=x.dtype)
+        return x * F.broadcast_to(gamma, x.shape)
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.with_gamma = Scale(3)
+            self.without = Scale(3, use_gamma=False)
+
+    def __call__(self, x):
+        return self.without(self.with_gamma(x))
+
+def train(model):
+    return model(chainer.Variable(np.arange(6, dtype='f').reshape(2, 3))).array
+"""
+
+
+def test_parameters_behind_conditions_may_all_be_lacking() -> None:
+    """`Scale(3, use_gamma=False)` has none to ask for a device."""
+    check(CONDITIONAL)
