@@ -22,6 +22,10 @@ def of_bytes(text: str) -> str:
     names = [name for name in names if not isinstance(source.parents.get(name), ast.Attribute)]  # the module's name
     imports = [alias for node in source.of(ast.ImportFrom) if node.module == "io" for alias in node.names]
     imports = [alias for alias in imports if alias.name == _OLD]
+    bound = any(isinstance(name, ast.Name) for name in names)  # by just such an import: not `BytesIO as StringIO`
+    others = [a for node in source.of(ast.Import, ast.ImportFrom) for a in node.names if a.asname == _OLD]
+    if bound and (not imports or others):
+        return text
     if not names or any(alias.asname for alias in imports) or not all(_holds_bytes(source, name) for name in names):
         return text
     for node in sorted([*names, *imports], key=lambda node: source.span(node)[1], reverse=True):

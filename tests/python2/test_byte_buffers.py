@@ -38,6 +38,11 @@ def test_what_holds_bytes(head, body):
         compile(text, "<converted>", "exec")
 
 
+def test_a_name_that_is_one_already():
+    text = READ.format(head="from io import BytesIO as StringIO", body="return Image.open(StringIO(name))")
+    assert all("Image.open(StringIO(name))" in converted for converted in _converted(text))
+
+
 @pytest.mark.parametrize(("head", "body"), OF_TEXTS)
 def test_what_may_hold_a_text(head, body):
     assert all("BytesIO" not in text for text in _converted(READ.format(head=head, body=body)))
