@@ -61,6 +61,25 @@ def _are_tensors(name: str, q: Question) -> Any:
     return True if alike or _made_alike(q.bound.given.get(name), q.kind) else UNDECIDED
 
 
+def _hold_tensors(name: str, q: Question) -> Any:
+    """Whether a list holds tensors alone, and nobody knows that some are whole numbers and others are not.
+
+    What they have in common is cast to another dtype then: so whether one is float32 or float64 makes no difference.
+    """
+    if not all(isinstance(k, (Lst, Tup)) for k in q.kinds(name)):
+        return UNDECIDED
+    parts = [
+        part
+        for k in q.kinds(name)
+        for part in ((k.element,) if isinstance(k, Lst) else k.items if isinstance(k, Tup) else ())
+    ]
+    items = [item for part in parts for item in options(part)]
+    if not items or not all(isinstance(item, Tensor) for item in items):
+        return UNDECIDED
+    whole = {item.dtype in WHOLE for item in items if isinstance(item, Tensor) and item.dtype}
+    return True if len(whole) < 2 else UNDECIDED
+
+
 def _made_alike(node: ast.expr | None, kind: Callable[[ast.AST], Kind]) -> bool:
     """Whether one expression makes all items of a list: ``[x] * n``, ``[x[i] for i in indices]``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
@@ -163,6 +182,7 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_floating": _is_floating,
     "are_arrays": _are_arrays,
     "are_tensors": _are_tensors,
+    "hold_tensors": _hold_tensors,
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,
 }
