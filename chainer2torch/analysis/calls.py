@@ -151,8 +151,8 @@ class Calls(LibraryCalls):
             return named_tuples.constructed(callee, args, keywords, rest)
         if node is not None and isinstance(callee, (Method, Ref)) and callee.name.rpartition(".")[2] in _TAKE_SHAPES:
             args, keywords = _with_shapes(node, args, keywords)
-        if isinstance(callee, Ref) and args and (base := callee.name.removesuffix(".__init__")) != callee.name:
-            callee, args = Method(Inst(base), "__init__"), args[1:]  # `chainer.Chain.__init__(self, fc=...)`
+        if args and isinstance(named := self._named_constructor(callee, node), Method):
+            callee, args = named, args[1:]
         if isinstance(callee, Method):
             return self.call_method(callee, args, keywords, node)
         # Chainer's functions and Python's own call functions that they get, but no models.
@@ -172,6 +172,16 @@ class Calls(LibraryCalls):
         if callee == UNKNOWN and node is not None and can_only_be_link_method(self, node):
             return parse_spec(self.rules.rows[f"?.{node.func.attr}"].returns)  # type: ignore[attr-defined]
         return UNKNOWN
+
+    def _named_constructor(self, callee: Kind, node: ast.Call | None) -> Kind | None:
+        """What ``chainer.Chain.__init__(self, fc=...)`` calls; also ``Base.__init__`` of a base without one."""
+        if isinstance(callee, Ref) and callee.name.endswith(".__init__"):
+            return Method(Inst(callee.name.removesuffix(".__init__")), "__init__")
+        function = node.func if node is not None else None
+        if callee != UNKNOWN or not isinstance(function, ast.Attribute) or function.attr != "__init__":
+            return None
+        base = self.facts.get(function.value)
+        return self.class_attribute(base.info, "__init__", Inst(base.info)) if isinstance(base, Class) else None
 
     def _call_for_items(self, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """``map(function, items)``, ``sorted(items, key=function)``: gives the function if it is of the project."""

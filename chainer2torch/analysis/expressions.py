@@ -365,8 +365,8 @@ class Expressions(Interpreter):
                 # What a subclass keeps from a Chainer class: found by the tables, or a method of unknown result.
                 if receiver is not None and self.rules.member(owner, name) is not None:
                     return self._member(receiver, owner, name)
-                if name == "__init__" and receiver in (None, Inst(cls)):  # of a base that has none itself
-                    return Ref(f"{owner}.{name}") if receiver is None else Method(Inst(owner), name)
+                if name == "__init__" and receiver == Inst(cls):  # `super()` of a class below: a base that has none
+                    return Method(Inst(owner), name)
                 continue
             self.reads(owner, name)
             method = owner.methods.get(name)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support.native_snippets import run
+from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
 import chainer.links as L
@@ -149,3 +149,25 @@ class Net(chainer.{base}):
 )
 def test_links_that_lists_hold(base, given, fill, taken):
     agree(LISTS.format(base=base, given=given, fill=fill, taken=taken))
+
+
+@pytest.mark.parametrize("base", ["L.Linear", "chainer.training.Extension", "chainer.dataset.DatasetMixin"])
+@pytest.mark.parametrize("called", ["Own.__init__(self{more})", "super().__init__({more})"])
+def test_the_constructor_of_a_base_that_is_no_chain_stays(base, called):
+    """`Own.__init__` is the program's own name, whatever it inherits: no reference, and no marker."""
+    more = "3, 3" if base == "L.Linear" else ""
+    call = called.format(more=f", {more}" if more and "self" in called else more)
+    result = migrated(
+        f"""
+import chainer.links as L
+
+class Own({base}):
+    pass
+
+class Net(Own):
+    def __init__(self):
+        {call}
+"""
+    )
+    assert call in result.code and "TODO" not in result.code, result.code
+    assert all(site.state == "exact" for site in result.sites), result.sites

@@ -21,6 +21,7 @@ from chainer2torch.plan.questions.kept_states import keeps_state
 
 _STEPS = frozenset({"update", "step"})
 _CUTS = frozenset({"unchain_backward", "unchain"})
+_KEEP = frozenset({"add", "append", "appendleft", "extend", "insert", "put", "setdefault"})  # in a list of somebody's
 Graph = Mapping[str, int]  # the models that a graph goes through, and how many updates they had seen
 
 
@@ -55,7 +56,9 @@ def is_last(context: Context, function: ast.AST | None, call: ast.Call) -> bool:
     if any(isinstance(node, (ast.For, ast.While, ast.Lambda)) for node in outer):
         return False
     for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            return False
+        if isinstance(node, ast.Attribute) and node.attr in _KEEP:
             return False
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)):
             return False

@@ -79,6 +79,14 @@ def called_from(context: Context, cls: ClassInfo, receiver: ast.expr) -> ClassIn
     return cls
 
 
+def is_named_constructor(context: Context, function: ast.Attribute, base: str) -> bool:
+    """Whether it is ``chainer.Chain.__init__``, or that of a class of the project which has it from there."""
+    named = context.kind(function.value)
+    if isinstance(named, Class):
+        return "__init__" not in named.info.methods and next_constructor(context, named.info) == base
+    return context.reference(function) == f"{base}.__init__"
+
+
 def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
     """Whether a call makes a link that the constructor of a Chain is given by keyword, and that a line assigns then."""
     keyword = context.source.parents.get(call)
@@ -99,6 +107,6 @@ def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
         init is not None
         and context.source.enclosing(node, ast.FunctionDef) is init.node
         and next_constructor(context, called_from(context, cls, node.func.value)) == "chainer.Chain"
-        and (not explicit or context.reference(node.func) == "chainer.Chain.__init__")
+        and (not explicit or is_named_constructor(context, node.func, "chainer.Chain"))
         and takes_no_more(node, explicit, True)
     )

@@ -292,6 +292,8 @@ def test_functions_that_compute_losses_of_one_graph_and_send_them_back() -> None
 
 
 _STEPS = """
+KEPT = [None]
+
 class Updater(training.StandardUpdater):
     def loss(self, y, sign):
         return F.mean(F.softplus(sign * y))
@@ -306,7 +308,14 @@ class Updater(training.StandardUpdater):
 
 
 @pytest.mark.parametrize(
-    ("more", "kept"), [("", 1), ("\n        first.update(self.loss, y, 0.5)", 2), ("\n        self.y = y", 2)]
+    ("more", "kept"),
+    [
+        ("", 1),
+        ("\n        first.update(self.loss, y, 0.5)", 2),
+        ("\n        self.y = y", 2),
+        ("\n        KEPT.append(y)", 2),
+        ("\n        KEPT[0] = y", 2),
+    ],
 )
 def test_the_last_backward_of_a_function_keeps_no_graph(more: str, kept: int) -> None:
     start, end = UPDATER.index("\nclass Updater"), UPDATER.index("\ndef train")
