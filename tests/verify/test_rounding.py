@@ -5,9 +5,11 @@ import pytest
 
 from chainer2torch.verify.judge import rounding
 from chainer2torch.verify.judge.compare import Difference, compare_arrays
+from chainer2torch.verify.models import model_verdict
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, UNVERIFIED, Outcome, Pair
 from chainer2torch.verify.judge.verdict import note
+from chainer2torch.verify.worker_process import WorkerResult
 from tests.support import model_batch
 
 EXACT = np.array([1000.0, 1.0, 1e-3])
@@ -254,6 +256,10 @@ def test_an_exception_is_no_difference_of_meaning():
     [
         ("step/2/out", 3, {"not_reached": True}, UNVERIFIED),  # training amplifies what may be rounding
         ("out", 3, {"not_reached": True}, FAILED),
+        ("out", 3, {"not_reached": True, "begins": 1e-5}, UNVERIFIED),  # a deep network makes anything of rounding
+        ("out", 3, {"not_reached": True, "begins": 1e-4}, FAILED),
+        ("out", 3, {"not_reached": True, "begins": 1e-5, "failures": 2}, FAILED),  # one of them is no value
+        ("out", 3, {"begins": 1e-5}, FAILED),
         ("out", 3, {"is_undecided": True}, UNVERIFIED),
         ("step/2/out", 3, {}, FAILED),
         ("pgrad/model/conv/W", 1.1, {"not_reached": True}, UNVERIFIED),  # a unit may have switched
@@ -270,7 +276,38 @@ def test_what_float64_could_not_say_in_time(name, value, change, status):
     single.status, single.differing, single.failures = FAILED, {name: "differs"}, 1
     double.status = UNVERIFIED
     for key, given in change.items():
-        setattr(double, key, given)
+        setattr(single if key in ("begins", "failures") else double, key, given)
     sides = ({name: np.float32([1, 2])}, {name: np.float32([value, 2])})
     rounding.explain([single, double], lambda _: sides[0], lambda _: sides[1])
     assert single.status == status
+
+
+@pytest.mark.parametrize(
+    ("inner", "begins"),
+    [
+        ([1, 2], 0.5),  # the inner one is equal, so it begins with the model's own output
+        ([1, 2.02], 0.01),
+        ([1.5, 2], 0.25),
+        ([1, np.nan], None),
+        (None, None),  # it was not called
+        ([1, 2, 3], None),
+    ],
+)
+def test_how_far_the_first_link_is_away(tmp_path, inner, begins):
+    def side(name, arrays):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.savez(folder / "m-train@float32.npz", **{key.replace("/", "|"): np.float32(v) for key, v in arrays.items()})
+        calls = [
+            {"path": path, "key": key, "line": "net.py:1", "type": "Link", "target": ""}
+            for path, key in (("/fc", "call/0"), ("/", "call/1"))
+            if key in arrays
+        ]
+        record = {"status": "ok", "outputs": {"t": "array", "key": "out"}, "calls": calls}
+        return WorkerResult(folder, {"m-train@float32": record}, {}, None, "")
+
+    left = side("chainer", {"out": [1, 2], "call/0": [1, 2], "call/1": [1, 2]})
+    right = side("torch", {"out": [1, 3], "call/1": [1, 3]} | ({} if inner is None else {"call/0": inner}))
+    pair = Pair("m-train@float32", "net:A", "float32", "", "", dtype="float32")
+    outcome = model_verdict.outcome_of(pair, left, right, "cpu")
+    assert outcome.status == FAILED and outcome.begins == pytest.approx(begins)

@@ -146,6 +146,7 @@ def _compared(
         outcome.reasons.insert(0, f"only what a new model starts with differs: {', '.join(drawn)}")
     elif outcome.status == FAILED:
         outcome.reasons.insert(0, _first_divergence(x["calls"], y["calls"], a, b, compare, y.get("returns", "")))
+        outcome.begins = _first_gap(x["calls"], y["calls"], a, b, compare)
         no_numbers.take_back(outcome, a, b)
     return outcome
 
@@ -233,6 +234,24 @@ def _first_divergence(
     return (
         f"no link's output differs: the difference comes after {before} or only in the backward pass{missing}{backward}"
     )
+
+
+def _first_gap(
+    xs: Sequence[Mapping[str, Any]],
+    ys: Sequence[Mapping[str, Any]],
+    a: Mapping[str, np.ndarray],
+    b: Mapping[str, np.ndarray],
+    compare: _Compare,
+) -> float | None:
+    """How far the first link's output that differs is from Chainer's (:func:`rounding.distance`); None where there is
+    none, or where it has no counterpart.
+    """
+    for x, y in _calls(xs, ys):
+        for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
+            other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
+            if other is None or not compare(x["path"], a[name], other).equal:
+                return None if other is None else rounding.distance(other, a[name].astype(np.float64))
+    return None
 
 
 def _backward_place(xs: Sequence[Mapping[str, Any]], a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> str:
