@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chainer2torch.analysis.kinds import (
@@ -22,6 +23,7 @@ from chainer2torch.analysis.kinds import (
     Stream,
     Tensor,
     Tup,
+    Union,
     scalar_type,
 )
 from chainer2torch.analysis.versions import COMPARISONS
@@ -38,9 +40,23 @@ def choose(question: Question) -> tuple[str | None, bool]:
 
 def case_for(question: Question) -> tuple[Case | None, bool]:
     """The case for a call, or the fallback, and whether it is the fallback because a guard could not be decided."""
+    found = _case_for(question, question.row.cases)
+    while ignored := _ignored_nones(question, found[0]):  # what callers give that nobody sees is not known
+        question = dataclasses.replace(question, kind=_open_at(question.kind, ignored))
+        loud = question.row.loud  # such forms may raise for None, which the callers that are seen give
+        found = _case_for(question, [case for case in question.row.cases if not (loud and case.native)])
+    return found
+
+
+def _open_at(kind: Callable[[ast.AST], Kind], nodes: Sequence[ast.expr]) -> Callable[[ast.AST], Kind]:
+    anything = Union(frozenset({NONE, UNKNOWN}), (NONE, UNKNOWN))
+    return lambda node: anything if node in nodes else kind(node)
+
+
+def _case_for(question: Question, cases: Sequence[Case]) -> tuple[Case | None, bool]:
     row = question.row
     fallback = Case(None, row.fallback) if row.fallback is not None else None
-    for case in row.cases:
+    for case in cases:
         if case.native and not question.fits(case.torch):
             continue
         if case.when is None:
@@ -155,6 +171,15 @@ def _apply(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
         return function(a, b)
     except (TypeError, ArithmeticError):
         return UNDECIDED
+
+
+def _ignored_nones(q: Question, case: Case | None) -> list[ast.expr]:
+    """The arguments of a call that a case leaves out, and that are None only as far as the callers are seen."""
+    if case is None or case.torch is None or case.when is None:
+        return []
+    asked = names_of(case.when) & q.bound.given.keys() - names_of(case.torch)
+    given = [q.bound.given[name] for name in sorted(asked) if _is_none(ast.Name(name), q) is True]
+    return [node for node in given if q.is_open_none(node)]
 
 
 def _drops_argument(q: Question, fallback: str | None) -> bool:

@@ -70,6 +70,7 @@ class Question:
     asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
     on_device: bool = False  # of an array module: it is a torch.device in the output
     may_be_none: Callable[[ast.expr], bool] = lambda _: False  # whether the project gives None to it somewhere
+    is_open_none: Callable[[ast.expr], bool] = lambda _: False  # whether only the callers that are seen give it None
     is_single: Callable[[ast.expr], bool] = lambda _: False  # whether nothing uses a value as a list
     is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
     is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list

@@ -77,7 +77,7 @@ class Outcome:
     original_raises: bool = False
     # Whether it was not verified because time was up, the worker had ended, or memory was not enough.
     not_reached: bool = False
-    # Of a model whose outputs differ: how far the first link's is from Chainer's, of its largest value. None: no number.
+    # Of a model whose outputs differ: how far the first one's is from Chainer's, of its largest value; None: no number.
     begins: float | None = None
     # Whether it differs, and there was no time to ask whether Chainer repeats it.
     is_undecided: bool = False
