@@ -131,7 +131,9 @@ def _insert_groups(module: cst.Module, groups: list[list[str]]) -> cst.Module:
         groups = _own_paragraph(body, place, groups, module.default_newline)
         place, leading = _in_order(body, place, leading, groups)
     if not groups:
-        if leading is not None and any(line.comment for line in leading):
+        behind = body[place : place + 1]
+        is_paragraph = bool(place and behind) and _is_import(behind[0]) and not behind[0].leading_lines
+        if leading and (is_paragraph or any(line.comment for line in leading)):
             body[place:] = above(body[place:], leading)
         return module.with_changes(body=body)
     first = _first_use(body[:place], {text.split()[-1].split(".")[0] for group in groups for text in group})

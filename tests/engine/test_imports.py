@@ -555,3 +555,9 @@ def test_file_in_the_native_style(name):
     code = migrate_source(before, options=Options(style="native")).code
     assert code == after
     assert migrate_source(code, options=Options(style="native")).code == code
+
+
+@pytest.mark.parametrize("above", ["import pickle\nimport sys\n\n", "import sys\n\n# of the libraries\n"])
+def test_a_paragraph_stays_one_when_its_first_import_goes(above):
+    source = above + "import chainer\nimport networkx as nx\nimport scipy\n\nfrom nets import net\n\n\nnet(nx, scipy)\n"
+    assert migrate_source(source).code.startswith(above + "import networkx as nx\nimport scipy\n")
