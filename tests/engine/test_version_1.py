@@ -26,6 +26,7 @@ from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.rules.table import load_rules
 from chainer2torch.vendor import compat_file, said
 from chainer2torch.verify.worker import compat_module
+from tests.support.native_programs import helpers
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 RULES = load_rules()
@@ -762,3 +763,48 @@ def test_parameters_that_are_written_were_arrays(style: str) -> None:
     torch.testing.assert_close(model.enc.weight.detach(), torch.arange(6.0).reshape(3, 2))
     torch.testing.assert_close(model.dec.weight.detach(), torch.arange(6.0).reshape(3, 2).T)
     assert model.enc.bias.tolist() == [1, 2, 2] and model.enc.bias.requires_grad
+
+
+_COMPUTED = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self, n=2):
+        {made}
+        self.n = n
+
+    def __call__(self, x, test=False):
+        for i in range(self.n):
+            x = {taken}(self['c%d' % i](x), test=test)
+        return x
+"""
+_REGISTERING = [
+    "layers = {}\n        for i in range(n):\n            layers['c%d' % i] = L.Linear(3, 3)\n            "
+    "layers['n%d' % i] = L.BatchNormalization(3)\n        super(Net, self).__init__(**layers)",
+    "super(Net, self).__init__()\n        for i in range(n):\n            self.add_link('c{}'.format(i), "
+    "L.Linear(3, 3))\n            self.add_link('n{}'.format(i), L.BatchNormalization(3))",
+]
+
+
+@pytest.mark.parametrize("made", _REGISTERING)
+@pytest.mark.parametrize("taken", ["self['n%d' % i]", "self['n{}'.format(i)]", "getattr(self, 'n' + str(i))"])
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style: str) -> None:
+    """The model takes ``test`` itself, and so may what it looks up; PyTorch's layers do not."""
+    result = migrate_source(_COMPUTED.format(made=made, taken=taken), options=Options(style=style))
+    module = helpers(result) if style == "native" else None
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    with mock.patch.dict(sys.modules, {"chainer_compat": module} if module else {}):
+        exec(result.code, namespace)
+    net = namespace["Net"]()
+    x = torch.randn(5, 3)
+    net(x)
+    mean = net.n1.running_mean.clone()
+    assert mean.abs().sum() > 0
+    net(x, test=True)
+    assert torch.equal(net.n1.running_mean, mean)

@@ -9,13 +9,41 @@ from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.context import Context
 
 _REGISTER = ("__init__", "add_link")
+_NAMING = ("add_link", "setattr")  # they take a name and a layer
 
 
 def may_be_a_layer(context: Context, node: ast.expr) -> bool:
     """Whether an attribute has the name of a layer of Chainer's: ``c.n`` beside ``Chain(n=L.BatchNormalization(8))``
-    or ``layers['n'] = L.BatchNormalization(8)``.
+    or ``layers['n'] = L.BatchNormalization(8)``. ``self[name]`` may be any of those that have computed names.
     """
-    return isinstance(node, ast.Attribute) and node.attr in context.ask(_names, context.source.tree)
+    if isinstance(node, ast.Attribute):
+        return node.attr in context.ask(_names, context.source.tree)
+    if (name := _looked_up(node)) is None:
+        return False
+    if isinstance(name, ast.Constant):
+        return _text(name) in context.ask(_names, context.source.tree)
+    return context.ask(_has_computed, context.source.tree)
+
+
+def _looked_up(node: ast.expr) -> ast.expr | None:
+    """The name by which ``self[name]`` and ``getattr(self, name)`` take something."""
+    if isinstance(node, ast.Subscript):
+        return node.slice
+    is_getattr = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"
+    return node.args[1] if isinstance(node, ast.Call) and is_getattr and len(node.args) > 1 else None
+
+
+def _has_computed(context: Context, tree: ast.Module) -> bool:
+    """Whether the file registers a layer under a computed name: ``layers['b%d' % i] = L.BatchNormalization(8)``."""
+    stored = [
+        (target.slice, node.value)
+        for node in context.source.of(ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Subscript)
+    ]
+    calls = [node for node in context.source.of(ast.Call) if ast.unparse(node.func).endswith(_NAMING)]
+    stored += [(call.args[-2], call.args[-1]) for call in calls if len(call.args) > 1]
+    return any(not isinstance(name, ast.Constant) and _is_a_layer(context, value) for name, value in stored)
 
 
 def _names(context: Context, tree: ast.Module) -> frozenset[str]:
