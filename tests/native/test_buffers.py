@@ -1,6 +1,10 @@
 """Persistent arrays: buffers that are registered where they are made, and take tensors alone."""
 
-from tests.support.native_programs import both, check
+import numpy as np
+import pytest
+import torch
+
+from tests.support.native_programs import HEAD, both, check
 
 SOURCE = """
 def first(*shape):
@@ -70,3 +74,45 @@ def test_a_name_that_is_set_twice_or_read_in_between_is_registered_by_the_helper
         """)
     assert "compat.register_persistent(self, 'u')" in code and "compat.register_persistent(self, 'v')" in code
     assert "self.u = torch.as_tensor(np.zeros(3, 'f'))" in code
+
+
+STATISTICS = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.bn = L.BatchNormalization(3)
+
+    def forward(self, x):
+        return self.bn(x)
+
+
+def fill(layer, mean, var):
+    layer.avg_mean = mean
+    layer.avg_var = var.astype('f') * 2
+
+
+def run(mean, var, x):
+    net = Net()
+    {fill}
+    with chainer.using_config('train', False):
+        return net(x).array
+"""
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "fill(net.bn, mean, var)",
+        "net.bn.avg_mean = mean\n    net.bn.avg_var = var * 2",
+        "bn = net.bn\n    bn.avg_mean = np.asarray(mean)\n    bn.avg_var = var + var",
+        "for layer in net.children():\n        fill(layer, mean, var)",
+    ],
+)
+def test_statistics_take_arrays(fill):
+    """``bn.avg_mean = array`` of a layer that another library, or a file, has filled."""
+    theirs, ours, code = both(STATISTICS.format(fill=fill), "".join(HEAD.splitlines(True)[:4]))
+    mean, var, x = np.float32([1, 2, 3]), np.float32([1, 4, 9]), np.float32([[1, 0, 2], [5, 5, 5]])
+    expected = theirs["run"](mean, var, x)
+    found = ours["run"](mean, var, torch.as_tensor(x))
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, err_msg=code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -12,7 +12,9 @@ from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.asked_names import STATISTICS
 from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept, own_class
+from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
 
 
@@ -66,7 +68,9 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
     """``self.u = array`` of a buffer, which takes no host array, or of what its class moves itself."""
     kinds = options(context.kind(node.value))
     for target in node.targets:
-        if (
+        if _is_statistic(context, target) and not all(isinstance(kind, Tensor) for kind in kinds):
+            decisions.wrap(node.value, tensor_of(context, node.value))
+        elif (
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
             and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
@@ -74,6 +78,16 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
             and _is_tensor(context, cls, node, target)
         ):
             decisions.wrap(node.value, tensor_of(context, node.value))
+
+
+def _is_statistic(context: Context, target: ast.expr) -> bool:
+    """``bn.avg_mean``, which becomes a buffer of a layer of torch's: ``bn.running_mean``."""
+    if context.choices.style != "native" or not isinstance(target, ast.Attribute) or target.attr not in STATISTICS:
+        return False
+    kind = context.kind(target.value)
+    if kind == UNKNOWN:
+        return own_name(context, target) is not None
+    return all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in options(kind))
 
 
 def _is_tensor(context: Context, cls: ClassInfo, node: ast.Assign, target: ast.Attribute) -> bool:
