@@ -68,7 +68,9 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
     """``self.u = array`` of a buffer, which takes no host array, or of what its class moves itself."""
     kinds = options(context.kind(node.value))
     for target in node.targets:
-        if _is_statistic(context, target) and not all(isinstance(kind, Tensor) for kind in kinds):
+        if _is_statistic(context, target):
+            if _is_statistic(context, node.value) or all(isinstance(kind, Tensor) for kind in kinds):
+                continue
             decisions.wrap(node.value, tensor_of(context, node.value))
         elif (
             isinstance(target, ast.Attribute)
