@@ -43,10 +43,10 @@ def _text(context: Context, name: str) -> str:
     scaled = ["scale"] if "scale" in given else []
     header = ", ".join(["layer", *(f"{value}=None" for value in values), *(f"{value}=1" for value in scaled)])
     lines = [f"def {name}({header}):"]
-    what = "the values given, else " if values else ""
+    what = "those given, else " if values else ""
     drawn = "N(0, scale ** 2 / fan_in)" if scaled else "N(0, 1 / fan_in)"
-    when = "; without a shape, at its first batch" if lazy else ""
-    lines.append(f'    """First values of a layer: {what}{drawn} for weights and zeros for biases{when}."""')
+    when = "; without a shape, at the first batch" if lazy else ""
+    lines.append(f'    """First values: {what}{drawn}, biases zero{when}."""')
     if lazy:
         again = ", ".join(["layer", *values, *scaled])
         lines += [
