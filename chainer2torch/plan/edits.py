@@ -177,9 +177,13 @@ class AddDecorator(StatementEdit):
 
 @dataclass(frozen=True)
 class RemoveImport(StatementEdit):
-    """Removes aliases (by their index) from an import statement."""
+    """Removes aliases (by their index) from an import statement.
+
+    ``is_place``: new imports may come where it stood; not where one of Python's modules was.
+    """
 
     aliases: frozenset[int]
+    is_place: bool = True
 
 
 @dataclass(frozen=True)

@@ -309,7 +309,8 @@ class _Rewriter:
             if isinstance(original, cst.SimpleStatementLine)
             else []
         )
-        return any(isinstance(e, RemoveImport) for e in [*edits, *(e for s in small for e in self.statements[s])])
+        every = [*edits, *(e for s in small for e in self.statements[s])]
+        return any(isinstance(e, RemoveImport) and e.is_place for e in every)
 
     def _one(self, original: Any, lines: list[Any], edit: StatementEdit) -> list[Any]:
         node = lines[0] if lines else None

@@ -89,7 +89,7 @@ def _with_blanks(
 
     Gives the lines, and the blanks that are still to come. ``behind``: whether there is a statement above.
     """
-    own = [*_blanks(getattr(original, "leading_lines", ()))] if behind and not _imports(original) else []
+    own = [*_blanks(getattr(original, "leading_lines", ()))] if behind else []
     if not lines:
         return [], max(own, gone, key=len)
     first = lines[0]
@@ -103,10 +103,6 @@ def _with_blanks(
 
 def _blanks(lines: Sequence[cst.EmptyLine]) -> Iterable[cst.EmptyLine]:
     return itertools.takewhile(lambda line: line.comment is None, lines)
-
-
-def _imports(node: Any) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and isinstance(node.body[0], (cst.Import, cst.ImportFrom))
 
 
 def mark_each(lines: list[Any], comments: Sequence[Comment], edits: Sequence[StatementEdit]) -> list[Any]:

@@ -561,3 +561,37 @@ def test_file_in_the_native_style(name):
 def test_a_paragraph_stays_one_when_its_first_import_goes(above):
     source = above + "import chainer\nimport networkx as nx\nimport scipy\n\nfrom nets import net\n\n\nnet(nx, scipy)\n"
     assert migrate_source(source).code.startswith(above + "import networkx as nx\nimport scipy\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "gone", "stays"),
+    [
+        (
+            "import collections\ndef f(x):\n    return isinstance(x, collections.Iterable), F.relu(x)",
+            "import collections",
+            "",
+        ),
+        (
+            "def f(x):\n    import fractions, os\n    return fractions.gcd(2, 4), os, F.relu(x)",
+            "fractions,",
+            "import os",
+        ),
+        ("from fractions import gcd\nx = F.relu(gcd(2, 4))", "fractions", ""),
+        (
+            "import collections\n__all__ = ['collections']\nx = isinstance(F.relu(1), collections.Iterable)",
+            "",
+            "import collections\n",
+        ),
+        ("import this\nx = F.relu(1)", "", "import this"),
+        ("import collections\nx = F.relu(1)", "", "import collections"),
+        (
+            "try:\n    import collections\nexcept OSError:\n    pass\nx = isinstance(F.relu(1), collections.Iterable)",
+            "",
+            "    import collections\n",
+        ),
+    ],
+)
+def test_modules_of_python_go_with_their_last_use(source, gone, stays):
+    """Only those that the migration itself has made needless; a guard, and what others may take, stays."""
+    code = migrate_source(f"import chainer.functions as F\n{source}\n").code
+    assert stays in code and (not gone or f"{gone}\n" not in code and f"{gone} " not in code), code

@@ -17,7 +17,13 @@ from chainer2torch.plan.outcome.left_imports import (
     wider_guards,
 )
 from chainer2torch.plan.outcome.local_imports import moved_imports
-from chainer2torch.plan.outcome.unused_imports import Removals, idle_imports, unused_aliases, unused_imports
+from chainer2torch.plan.outcome.unused_imports import (
+    Removals,
+    idle_imports,
+    is_of_python,
+    unused_aliases,
+    unused_imports,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +73,7 @@ class Imports:
         raising = {edit.start for edit in guards if isinstance(edit, ReplaceStatement)}
         for statement, aliases in self.removals.items():
             if (start := self.context.source.start(statement)) not in raising:
-                yield RemoveImport(start, aliases)
+                yield RemoveImport(start, aliases, not is_of_python(statement))
         yield from self.empty
         yield from self.moved
         yield from left_imports(self.ledger, self.removals, self.needed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from collections.abc import Collection, Iterable
 
 from chainer2torch.analysis.kinds import Ref
@@ -14,8 +15,9 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.residue import runs_text
 
-_REPLACED = frozenset({"numpy", "cupy", "copy", "imp"})  # modules of which calls are rewritten
-_NAMES_REPLACED = frozenset({"copy", "imp", "distutils.util"})  # and those of which names are
+# Modules of which calls and names are rewritten, and which nobody imports for what the import itself does.
+_PLAIN = frozenset(sys.stdlib_module_names - {"__future__", "__main__", "readline", "rlcompleter", "site", "this"})
+_REPLACED = _PLAIN | {"numpy", "cupy"}
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 Removals = dict[ast.Import | ast.ImportFrom, frozenset[int]]  # by statement, the numbers of the aliases that go
 
@@ -80,11 +82,13 @@ def is_chainer(context: Context, statement: ast.Import | ast.ImportFrom, alias: 
 
 
 def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tuple[Removals, frozenset[str]]:
-    """The imports of NumPy, CuPy, copy and the like that the source uses and the output does not, and their names."""
+    """The imports of NumPy, CuPy and Python's modules that the source uses and the output does not, and their names."""
     statements = [
         s
         for s in context.source.of(ast.Import, ast.ImportFrom)
-        if not context.skipped.node(s) and any(_is_replaced(s, alias) for alias in s.names)
+        if not context.skipped.node(s)
+        and any(_is_replaced(s, alias) for alias in s.names)
+        and _stands_alone(context, s)
     ]
     if not statements:
         return {}, frozenset()
@@ -103,10 +107,23 @@ def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tupl
     return removals, frozenset(idle)
 
 
+def is_of_python(statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import takes only modules of Python's own."""
+    if isinstance(statement, ast.ImportFrom):
+        return (statement.module or "").split(".")[0] in _PLAIN and not statement.level
+    return all(alias.name.split(".")[0] in _PLAIN for alias in statement.names)
+
+
+def _stands_alone(context: Context, statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import of Python's modules is a line of a module, class or function: a guard is left as it is."""
+    alone = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return not is_of_python(statement) or isinstance(context.source.parents.get(statement), alone)
+
+
 def _is_replaced(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
     if isinstance(statement, ast.Import):
         return alias.name in _REPLACED
-    return statement.module in _NAMES_REPLACED and not statement.level and alias.name != "*"
+    return is_of_python(statement) and alias.name != "*"
 
 
 def _loaded(nodes: Nodes) -> set[str]:
