@@ -231,6 +231,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "seeded": lambda q: q.seeded(),
     "brought_back": lambda q: q.brought_back(),
     "unrecorded": lambda q: q.unrecorded(),
+    "flags_asked": lambda q: q.flags_asked(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
     "single_examples": lambda q: q.single_examples(),
@@ -253,7 +254,15 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "is_item": lambda q: q.is_item,
     "is_made": lambda q: q.is_made,
     "is_single": lambda q: q.is_single,
+    "calls_nothing": lambda q: _calls_nothing,
 }
+
+
+def _calls_nothing(node: ast.expr) -> bool:
+    """Whether an argument can be left out: nothing happens when it is worked out."""
+    return not any(
+        isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)) for n in ast.walk(node)
+    )
 
 
 def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
