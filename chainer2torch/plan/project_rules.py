@@ -17,7 +17,7 @@ from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
 from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
-from chainer2torch.plan.questions.shared_links import shares_parameters
+from chainer2torch.plan.questions.shared_links import hides_setups, shares_parameters
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
@@ -61,6 +61,12 @@ def has_short_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     return not _answer(analysis, module, "looks_into_optimizers")
 
 
+def steps_shared_once(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program has a parameter in several places of a model, which its optimizers step once."""
+    shared = analysis.once(_sharing)
+    return analysis.once(_files)[module] in shared and has_short_optimizers(analysis, module)
+
+
 def has_short_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether no part of a file's program looks into an iterator."""
     return not _answer(analysis, module, "looks_into_iterators")
@@ -89,6 +95,10 @@ def _with(analysis: Analysis, asks: Callable[[Analysis, ModuleInfo], bool]) -> f
     return frozenset(group for module, group in analysis.once(_files).items() if asks(analysis, module))
 
 
+def _sharing(analysis: Analysis) -> frozenset[int]:
+    return _with(analysis, shares_parameters)
+
+
 # -- optimizers ----------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +112,7 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | own
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
-        | _with(analysis, shares_parameters)
+        | _with(analysis, shares_parameters) & _with(analysis, hides_setups)
         | _with(analysis, _saves_optimizers) & analysis.once(_reading_archives)
     )
 

@@ -19,6 +19,7 @@ from . import (
     first_version,
     host_cupy,
     lockstep,
+    shared_parameters,
 )
 
 
@@ -37,6 +38,8 @@ def work(job, folder):
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"], whole=job.get("whole", False)))
+    if job.get("steps_once"):
+        notes["stepped_once"] = shared_parameters.stepped_once()[1]
     if job.get("counts_batches"):
         batch_order.count_batches()
     as_gpu = job.get("as_gpu", False)  # it cannot do without one, and there is none
