@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
@@ -164,6 +164,7 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     known = own_rules.SETTINGS if analysis.once(_files)[module] in analysis.once(_with_own_adams) else frozenset()
     return any(
         node.attr in _MEMBERS
+        and not _never_scales(analysis, module, node)
         or node.attr in (freezing.RULE, freezing.SWITCH)
         and not (freezing.is_understood(analysis, module, node) or freezing.is_hook(module, node))
         or node.attr == freezing.RELEASE
@@ -180,6 +181,18 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
         for node in module.source.of(ast.Constant)
         if isinstance(node.value, str)
     )
+
+
+def _never_scales(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """``if loss_scale is not None: optimizer.set_loss_scale(loss_scale)`` where nobody gives a scale.
+
+    Updaters that copy Chainer's have this. Were it reached, the short optimizers would raise.
+    """
+    outer = module.source.enclosing(node, ast.If, ast.FunctionDef)
+    test = outer.test if isinstance(outer, ast.If) and node.attr == "set_loss_scale" else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.IsNot):
+        return False
+    return _is_none(test.comparators[0]) and analysis.kind(test.left) == NONE
 
 
 def _with_own_adams(analysis: Analysis) -> frozenset[int]:

@@ -49,10 +49,7 @@ def setups(analysis: Analysis, module: ModuleInfo) -> list[ast.Attribute]:
 
 def hides_setups(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether something that may be an optimizer gets a model in a file: nothing could be said there."""
-    return any(
-        not (kinds := options(analysis.kind(node.value))) or UNKNOWN in kinds
-        for node in _setups(module)
-    )
+    return any(not (kinds := options(analysis.kind(node.value))) or UNKNOWN in kinds for node in _setups(module))
 
 
 def _setups(module: ModuleInfo) -> list[ast.Attribute]:
