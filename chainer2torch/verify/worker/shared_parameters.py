@@ -10,7 +10,10 @@ import sys
 
 
 def stepped_once():
-    """Shows Chainer's optimizers each parameter once. Gives what takes this back, and a list that has the last one left out."""
+    """Shows Chainer's optimizers each parameter once.
+
+    Gives what takes this back, and a list that has the last parameter left out, if there is one.
+    """
     import chainer
 
     left_out = []
