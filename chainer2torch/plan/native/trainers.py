@@ -124,8 +124,11 @@ def _is_trigger(objects: Objects, context: Context, node: ast.expr) -> bool:
 
 def _trigger_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
     bound = bound_call(context, call, inst.cls) if isinstance(inst.cls, str) else None
-    # Chainer takes the older name `patients` of an argument as one of **kwargs
-    return "" if bound is not None and not bound.extra_keywords else "a trigger whose arguments are not known"
+    if bound is None or bound.extra_keywords:
+        return "a trigger whose arguments are not known"
+    older = bound.given.get("patients")
+    unclear = older is not None and ("patience" in bound.given or NONE in options(context.kind(older)))
+    return "a trigger that is given both names of an argument, or may be" if unclear else ""
 
 
 def trigger_form(context: Context, call: ast.Call, cls: str) -> str:

@@ -29,7 +29,7 @@ from chainer2torch.plan.native import (
     shifts,
 )
 from chainer2torch.plan.native.batches import call_of, renamed, target_of
-from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
+from chainer2torch.plan.native.calls import bound_call, bound_extend, clear, handed_on
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.objects import Objects, Use
@@ -152,7 +152,12 @@ def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Ca
     elif concern is TRIGGER_OBJECTS:
         assert isinstance(inst.cls, str)
         form = trigger_form(context, call, inst.cls)
-        decisions.edit(call, Replace(context.source.span(call), form, {}, callee_only=True))
+        if any(keyword.arg == "patients" for keyword in call.keywords):  # the older name of `patience`
+            parts, operands = handed_on(context, call.args, call.keywords)
+            text = ", ".join(part.replace("patients=", "patience=") for part in parts)
+            decisions.edit(call, Replace(context.source.span(call), f"{form}({text})", operands))
+        else:
+            decisions.edit(call, Replace(context.source.span(call), form, {}, callee_only=True))
         _tell(context, decisions, call.func, inst.cls)
 
 
