@@ -30,7 +30,7 @@ def train(model):
 def test_it_stops_as_chainers_does(given, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = native_programs.check(PROGRAM.replace("{given}", given))
-    assert "(1, 'iteration'), 'v', patience=" in code and "triggers.EarlyStoppingTrigger(" in code
+    assert "patience=" in code and "patients" not in code and " triggers.EarlyStoppingTrigger(" in code
     assert "compat.EarlyStoppingTrigger" not in code
 
 
