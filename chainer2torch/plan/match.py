@@ -255,7 +255,29 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "is_made": lambda q: q.is_made,
     "is_single": lambda q: q.is_single,
     "calls_nothing": lambda q: _calls_nothing,
+    "is_filled": lambda q: _is_filled,
 }
+
+
+def _is_filled(node: ast.expr) -> bool:
+    """Whether an argument is zeros or ones of some shape as it stands, or a Variable of those."""
+    while isinstance(node, ast.Call) and node.args:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in ("zeros", "ones"):
+            return True
+        if name not in ("Variable", "asarray", "array") and ast.unparse(node.func) != "Variable":
+            return False
+        node = node.args[0]
+    return False
+
+
+def _is_path(node: ast.expr | None) -> bool:
+    """A name, an attribute or an element, which may be said twice: ``self.score``, ``out[idx]``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not _is_path(node.slice) and not isinstance(node.slice, ast.Constant):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _calls_nothing(node: ast.expr) -> bool:
@@ -297,6 +319,8 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return isinstance(node, (ast.List, ast.Tuple)) and any(not isinstance(e, ast.Starred) for e in node.elts)
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
+    if function == "is_path":
+        return _is_path(q.bound.given.get(name))
     kinds = q.kinds(name)
     if function == "is_array_at_times":  # what is not known is not taken for one
         return any(isinstance(k, (HostArray, Tensor)) for k in kinds)
