@@ -52,7 +52,9 @@ class Adam(torch.optim.Adam):
 
     def __init__(self, params: Any, lr: float = 0.001, betas: Any = (0.9, 0.999), **options: Any):
         super().__init__(params, lr, betas=(float(betas[0]), float(betas[1])), **options)  # torch refuses (0, 0.9)
-        for group in self.param_groups:  # where: own.epsilon, helper.LateAdam, helper._key, helper.MultiprocessParallelUpdater
+        for (
+            group
+        ) in self.param_groups:  # where: own.epsilon, helper.LateAdam, helper._key, helper.MultiprocessParallelUpdater
             group["epsilon"] = group["eps"]
         self.register_step_pre_hook(Adam._prepare)
 
