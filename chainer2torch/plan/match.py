@@ -256,6 +256,7 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "is_single": lambda q: q.is_single,
     "calls_nothing": lambda q: _calls_nothing,
     "is_filled": lambda q: _is_filled,
+    "is_path": lambda q: _is_path,
 }
 
 
@@ -271,7 +272,7 @@ def _is_filled(node: ast.expr) -> bool:
     return False
 
 
-def _is_path(node: ast.expr | None) -> bool:
+def _is_path(node: ast.expr) -> bool:
     """A name, an attribute or an element, which may be said twice: ``self.score``, ``out[idx]``."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         if isinstance(node, ast.Subscript) and not _is_path(node.slice) and not isinstance(node.slice, ast.Constant):
@@ -319,8 +320,6 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
         return isinstance(node, (ast.List, ast.Tuple)) and any(not isinstance(e, ast.Starred) for e in node.elts)
     if function == "is_name":
         return isinstance(q.bound.given.get(name), ast.Name)
-    if function == "is_path":
-        return _is_path(q.bound.given.get(name))
     kinds = q.kinds(name)
     if function == "is_array_at_times":  # what is not known is not taken for one
         return any(isinstance(k, (HostArray, Tensor)) for k in kinds)

@@ -27,7 +27,7 @@ _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not f
 _EXTENSIONS = "pytorch_pfn_extras"
 _LOADER = b"DataLoader("
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
-_CLIPS = b"torch.nn.utils.clip_grad_norm_"
+_CLIPS = b"clip_grad_norm_"
 _LONG_OPTIMIZERS = b"GradientMethod("  # they step a parameter once for each place that it has in a model
 _COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
