@@ -97,10 +97,9 @@ class Constant:
         self.fill_value = fill_value
         self.dtype = None if dtype is None else torch_dtype(dtype)
 
-    @torch.no_grad()
     def __call__(self, array: Any) -> None:
         """Fills it in place."""
-        array[...] = torch.as_tensor(self.fill_value) if isinstance(array, torch.Tensor) else self.fill_value
+        fill_with(self.fill_value, array)
 
 
 def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
@@ -111,15 +110,18 @@ def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
 def as_initializer(value: Any, default: Any = None) -> Any:
     """What ``initialW`` and ``initial_bias`` mean: a function that fills, a number or an array; None is the default.
 
-    That is N(0, 1 / fan_in) where there is no other. Anything else raises TypeError. Source: the constructors of
-    chainer.links.
+    That is N(0, 1 / fan_in) where there is no other. Source: the constructors of chainer.links.
     """
     value = default if value is None else value
     if value is None:
         return lecun_normal_
-    if not callable(value) and not isinstance(value, (np.ndarray, torch.Tensor)) and not np.isscalar(value):
-        raise TypeError(f"invalid type of initializer: {type(value)}")
-    return value if callable(value) else Constant(value)
+    return value if callable(value) else functools.partial(fill_with, value)
+
+
+@torch.no_grad()
+def fill_with(value: Any, array: Any) -> None:
+    """Fills a tensor or an array with a number or an array, as chainer.initializers.Constant."""
+    array[...] = torch.as_tensor(value) if isinstance(array, torch.Tensor) else value
 
 
 @torch.no_grad()

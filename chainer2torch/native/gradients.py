@@ -19,7 +19,8 @@ from chainer2torch.native.optimizers import fill_missing_gradients
 def clip_gradients(params: Iterable[Tensor], threshold: float) -> None:
     """Scales all gradients so that their joint norm is at most ``threshold``.
 
-    nn.utils.clip_grad_norm_ divides by norm + 1e-6. Source: chainer.optimizer_hooks.GradientClipping.
+    For optimizers with hooks; nn.utils.clip_grad_norm_ divides by norm + 1e-6.
+    Source: chainer.optimizer_hooks.GradientClipping.
     """
     grads = [param.grad for param in params if param.grad is not None]
     norm = torch.nn.utils.get_total_norm(grads)

@@ -66,7 +66,7 @@ def _answers(analysis: Analysis) -> _Answers:
     marked = [m for m in {*by_marks, *hooking} if any(_marks(analysis, m, node) for node in m.source.of(ast.Attribute))]
     late = [m for m in marked if not freezing.is_behind_setup(analysis, m, _run(analysis, m))]
     heeding = [m for m in modules if any(o in seen[m] and _marks_in_run_of(analysis, o, m) for o in marked)]
-    sharing = [m for m in modules if shares_parameters(analysis, m)]
+    sharing = [m for m in modules if shares_parameters(analysis, m) and not has_short_optimizers(analysis, m)]
     return _Answers(near([*long, *unclear, *late, *sharing]), frozenset(heeding), near(hooking), by_marks)
 
 

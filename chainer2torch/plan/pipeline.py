@@ -59,6 +59,7 @@ from chainer2torch.plan.passes import (
     references,
     registration,
     shadowing,
+    shared_steps,
     single_device,
     states,
     texts,
@@ -115,6 +116,7 @@ def _pass(
 
 
 PASSES: tuple[Pass, ...] = (
+    _pass("shared_steps", shared_steps.run, when=_native),
     # first: what moves as a whole has its places before the passes that look at one expression after the other
     _pass("native_optimizers", optimizer_edits.run),
     _pass("frozen", frozen.run),

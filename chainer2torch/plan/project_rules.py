@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Ref, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
 from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
-from chainer2torch.plan.questions.shared_links import shares_parameters
+from chainer2torch.plan.questions.shared_links import hides_setups, shares_parameters
 from chainer2torch.rules.table import Rules
 
 _MEMBERS = frozenset(
@@ -61,6 +61,12 @@ def has_short_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     return not _answer(analysis, module, "looks_into_optimizers")
 
 
+def steps_shared_once(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file's program has a parameter in several places of a model, which its optimizers step once."""
+    shared = analysis.once(_sharing)
+    return analysis.once(_files)[module] in shared and has_short_optimizers(analysis, module)
+
+
 def has_short_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether no part of a file's program looks into an iterator."""
     return not _answer(analysis, module, "looks_into_iterators")
@@ -89,6 +95,10 @@ def _with(analysis: Analysis, asks: Callable[[Analysis, ModuleInfo], bool]) -> f
     return frozenset(group for module, group in analysis.once(_files).items() if asks(analysis, module))
 
 
+def _sharing(analysis: Analysis) -> frozenset[int]:
+    return _with(analysis, shares_parameters)
+
+
 # -- optimizers ----------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +112,7 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | own
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
-        | _with(analysis, shares_parameters)
+        | _with(analysis, shares_parameters) & _with(analysis, hides_setups)
         | _with(analysis, _saves_optimizers) & analysis.once(_reading_archives)
     )
 
@@ -154,6 +164,7 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     known = own_rules.SETTINGS if analysis.once(_files)[module] in analysis.once(_with_own_adams) else frozenset()
     return any(
         node.attr in _MEMBERS
+        and not _never_scales(analysis, module, node)
         or node.attr in (freezing.RULE, freezing.SWITCH)
         and not (freezing.is_understood(analysis, module, node) or freezing.is_hook(module, node))
         or node.attr == freezing.RELEASE
@@ -170,6 +181,18 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
         for node in module.source.of(ast.Constant)
         if isinstance(node.value, str)
     )
+
+
+def _never_scales(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
+    """``if loss_scale is not None: optimizer.set_loss_scale(loss_scale)`` where nobody gives a scale.
+
+    Updaters that copy Chainer's have this. Were it reached, the short optimizers would raise.
+    """
+    outer = module.source.enclosing(node, ast.If, ast.FunctionDef)
+    test = outer.test if isinstance(outer, ast.If) and node.attr == "set_loss_scale" else None
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.IsNot):
+        return False
+    return _is_none(test.comparators[0]) and analysis.kind(test.left) == NONE
 
 
 def _with_own_adams(analysis: Analysis) -> frozenset[int]:

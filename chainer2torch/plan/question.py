@@ -66,6 +66,7 @@ class Question:
     input_kind: Kind | None = None  # what reaches a layer, joined over its calls; None: no call was seen
     graph: Callable[[], GraphUse] = GraphUse  # of a backward(): whether another one passes its graph
     unrecorded: Callable[[], bool] = bool  # of a Variable: its function records no graph, since all are volatile
+    flags_asked: Callable[[], bool] = lambda: True  # of a Variable: whether a file asks one whether it is volatile
     seeded: Callable[[], bool] = bool  # of a backward(): whether its function has given the result a gradient
     asked: Callable[[], bool] = bool  # of a Variable(): whether the gradient by it may be asked for
     on_device: bool = False  # of an array module: it is a torch.device in the output

@@ -1,4 +1,4 @@
-"""``Variable(x, volatile=False)`` of version 1 is a Variable as it is today."""
+"""``Variable(x, volatile=False)`` of version 1 is a Variable as it is today; so are others, but for their graphs."""
 
 import sys
 import types
@@ -61,8 +61,41 @@ def test_whole_numbers_have_no_gradient(kind):
     assert theirs == ours == (None, [0, 1, 2])
 
 
-@pytest.mark.parametrize("flag", ["'auto'", "flag", "not flag"])
-def test_what_may_be_volatile_keeps_the_helper(flag):
-    text = f"def run(flag):\n    return F.relu(chainer.Variable(np.ones(3, 'f'), volatile={flag}))\n"
+VOLATILE = """
+import chainer.links as L
+
+net = L.Linear(3, 2, initialW=np.ones((2, 3), 'f'))
+
+def run(train=True):
+    x = chainer.Variable(GIVEN, volatile=FLAG)
+    h = chainer.Variable(np.ones((1, 3), dtype='f'), volatile=FLAG)
+    y = F.sum(net(x) * net(h))
+    return [y.data.tolist(), MORE]
+"""
+
+
+@pytest.mark.parametrize("flag", ["'auto'", "'on'", "not train", "train and 'off'", "True"])
+@pytest.mark.parametrize("given", ["np.ones((1, 3), 'f')", "eval(\"np.ones((1, 3), 'f')\")", "net.W.data"])
+def test_what_may_be_volatile_is_a_tensor(flag, given):
+    """It computes the same; that Chainer keeps no graph is a declared difference."""
+    text = VOLATILE.replace("FLAG", flag).replace("GIVEN", given).replace("MORE", "None")
+    theirs, ours, code = both(text, flag)
+    assert "volatile" not in code and theirs == ours
+    result = migrate_source(HEAD + text, options=Options(style="native", chainer_version=1, chainer_minor=20))
+    differences = {site.difference for site in result.sites}
+    assert ("volatile-graphs" in differences) is ("@torch.no_grad()\ndef run(" not in code)
+
+
+@pytest.mark.parametrize(
+    ("flag", "more"),
+    [
+        ("not train", "x.grad"),  # a gradient by it
+        ("not train", "x.volatile"),
+        ("flags.pop()", "None"),  # something happens there
+        ("(flag := not train)", "None"),
+    ],
+)
+def test_what_asks_for_its_flag_or_gradient_keeps_the_helper(flag, more):
+    text = VOLATILE.replace("FLAG", flag).replace("GIVEN", "np.ones((1, 3), 'f')").replace("MORE", more)
     code = migrate_source(HEAD + text, options=Options(style="native", chainer_version=1, chainer_minor=20)).code
-    assert "volatile_variable(" in code
+    assert "x = compat.volatile_variable(" in code

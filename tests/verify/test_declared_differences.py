@@ -4,12 +4,13 @@ import dataclasses
 
 import chainer
 import numpy as np
+import torch
 from chainer.iterators import SerialIterator
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules.verify_rules import verify_rules
-from chainer2torch.verify.worker import batch_order
+from chainer2torch.verify.worker import batch_order, clipped_norms
 
 RULES = load_rules(strict=False, style="native")
 
@@ -70,3 +71,35 @@ def test_with_its_checks_off_chainer_gives_what_pytorch_gives() -> None:
     gone = [o for o in report.outcomes if o.pair.unchecked]
     assert gone and all(o.compared for o in gone) and report.ok
     assert chainer.config.type_check
+
+
+def clipped(threshold: float) -> np.ndarray:
+    link = chainer.links.Linear(3, 2, initialW=np.arange(6).reshape(2, 3) * 1e-6, initial_bias=np.zeros(2))
+    optimizer = chainer.optimizers.SGD(1.0).setup(link)
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(threshold))
+    link.W.grad, link.b.grad = np.array(link.W.array), np.array(link.b.array)
+    optimizer.update()
+    return np.array(link.W.grad)
+
+
+def test_a_norm_is_a_millionth_longer_on_both_sides() -> None:
+    before = clipped(1e-6)
+    with clipped_norms.as_pytorch():
+        found = clipped(1e-6)
+    weight = torch.nn.Parameter(torch.zeros(2, 3))
+    weight.grad = torch.arange(6.0).reshape(2, 3) * 1e-6
+    torch.nn.utils.clip_grad_norm_([weight], 1e-6)
+    np.testing.assert_allclose(found, weight.grad.numpy(), rtol=1e-5)
+    assert not np.allclose(before, found, rtol=1e-2, atol=0)
+    np.testing.assert_array_equal(clipped(1e-6), before)
+
+
+def test_what_clips_as_pytorch_does_is_close() -> None:
+    text = (
+        "import chainer\nfrom chainer import optimizers\nimport chainer.links as L\n\ndef train(model, loss):\n"
+        "    opt = optimizers.SGD(0.1)\n    opt.setup(model)\n    opt.add_hook(chainer.optimizer.GradientClipping(5))\n"
+        "    model.cleargrads()\n    loss(model).backward()\n    opt.update()\n\ntrain(L.Linear(2, 2), None)\n"
+    )
+    result = migrate_source(text, rules=RULES)
+    assert "clip_grad_norm_(model.parameters(), 5)" in result.code
+    assert [s.state for s in result.sites if s.difference == "clipped-norms"] == ["close"]

@@ -1,7 +1,7 @@
 """Optimizers of torch.optim that heed marks at parameters: where the line stands that says so.
 
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-compat.before_step(optimizer, compat.clip_gradients, 10)
+compat.before_step(optimizer, torch.nn.utils.clip_grad_norm_, 10)
 compat.heed_marks(optimizer)                                  # behind the last hook, which sees all gradients
 compat.freeze(model.encoder.parameters())
 """

@@ -264,7 +264,8 @@ class _Writer:
         assert isinstance(attribute, ast.Attribute)
         row = row_of_kind(context, use.inst, use.member)
         if row is not None:
-            decisions.mark(attribute, row, row.name, row.state)
+            clips = "clipped-norms" if use.member == "clip_grads" else ""
+            decisions.mark(attribute, row, row.name, row.state, difference=clips)
         setting = setting_of(self.objects, use)
         if use.call is not None and use.member != "target":
             self._call(use, use.call, attribute)
@@ -339,7 +340,7 @@ class _Writer:
             return
         row = context.rules.rows[hooked.name]
         decisions.use(hooked.made.func)
-        decisions.mark(hooked.made.func, row, row.name, row.state)
+        decisions.mark(hooked.made.func, row, row.name, row.state, difference=hooked.hook.difference)
         if hooked.way in (Way.ARGUMENT, Way.LINE):
             its = {"self": context.operand(use.node)}
             decisions.edit(statement, ReplaceStatement(start, heed, its) if heed else Remove(start))

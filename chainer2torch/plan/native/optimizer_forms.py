@@ -183,6 +183,7 @@ class Hook:
     function: str
     arguments: tuple[str, ...]
     misses: bool = True  # whether it makes a difference to it that gradients are missing
+    difference: str = ""  # the declared difference that it makes
 
 
 HOOKS: Mapping[str, Hook] = MappingProxyType(
@@ -191,7 +192,9 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
         for name, hook in {
             "WeightDecay": Hook("native.decay_weights", ("rate",)),
             "Lasso": Hook("native.add_lasso", ("rate",)),
-            "GradientClipping": Hook("native.clip_gradients", ("threshold",), misses=False),
+            "GradientClipping": Hook(
+                "torch.nn.utils.clip_grad_norm_", ("threshold",), misses=False, difference="clipped-norms"
+            ),
             "GradientHardClipping": Hook("native.clip_gradient_values", ("lower_bound", "upper_bound"), misses=False),
             "GradientLARS": Hook("native.scale_gradients_by_layer", ("threshold", "weight_decay", "eps")),
         }.items()

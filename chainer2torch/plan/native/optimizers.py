@@ -29,7 +29,7 @@ CLEARS = frozenset({"cleargrads", "zerograds"})
 _STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
 CHANGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "clip_grads": ("native.clip_gradients(self.param_groups[0]['params'], value)",),
+        "clip_grads": ("torch.nn.utils.clip_grad_norm_(self.param_groups[0]['params'], value)",),
         "weight_decay": (
             "native.fill_missing_gradients(self)",
             "native.decay_weights(self.param_groups[0]['params'], value)",

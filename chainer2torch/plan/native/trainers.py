@@ -8,9 +8,10 @@ from chainer2torch.analysis.kinds import NONE, Inst, Tup, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.edits import Replace
 from chainer2torch.plan.match import holds_ints
 from chainer2torch.plan.native import extensions, own_evaluators, own_extensions, own_updaters, shifts
-from chainer2torch.plan.native.calls import bound_call, bound_extend
+from chainer2torch.plan.native.calls import bound_call, bound_extend, handed_on
 from chainer2torch.plan.native.evaluators import evaluator_of
 from chainer2torch.plan.native.lending import wrapped_by
 from chainer2torch.plan.native.objects import Concern, Objects, Use
@@ -124,11 +125,24 @@ def _is_trigger(objects: Objects, context: Context, node: ast.expr) -> bool:
 
 def _trigger_made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str:
     bound = bound_call(context, call, inst.cls) if isinstance(inst.cls, str) else None
-    # Chainer takes the older name `patients` of an argument as one of **kwargs
-    return "" if bound is not None and not bound.extra_keywords else "a trigger whose arguments are not known"
+    if bound is None or bound.extra_keywords:
+        return "a trigger whose arguments are not known"
+    older = bound.given.get("patients")
+    unclear = older is not None and ("patience" in bound.given or NONE in options(context.kind(older)))
+    return "a trigger that is given both names of an argument, or may be" if unclear else ""
 
 
-def trigger_form(context: Context, call: ast.Call, cls: str) -> str:
+def trigger_written(context: Context, call: ast.Call, cls: str) -> Replace:
+    """What is written for the call that makes a trigger; ``patients`` is the older name of ``patience``."""
+    form, span = _trigger_form(context, call, cls), context.source.span(call)
+    if all(keyword.arg != "patients" for keyword in call.keywords):
+        return Replace(span, form, {}, callee_only=True)
+    parts, operands = handed_on(context, call.args, call.keywords)
+    text = ", ".join(part.replace("patients=", "patience=") for part in parts)
+    return Replace(span, f"{form}({text})", operands)
+
+
+def _trigger_form(context: Context, call: ast.Call, cls: str) -> str:
     """What a trigger becomes. That of pytorch-pfn-extras rounds points within an epoch down to an iteration."""
     name = cls.removeprefix("chainer.training.triggers.")
     if name == "ManualScheduleTrigger":

@@ -11,7 +11,7 @@ import dataclasses
 from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native import (
     asked_updaters,
     evaluators,
@@ -54,7 +54,7 @@ from chainer2torch.plan.native.trainers import (
     TRIGGER_OBJECTS,
     makes_device,
     replaces_updater,
-    trigger_form,
+    trigger_written,
     updater_member,
 )
 
@@ -151,8 +151,7 @@ def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Ca
         evaluators.emit(objects, context, decisions, call, makes, in_parts)
     elif concern is TRIGGER_OBJECTS:
         assert isinstance(inst.cls, str)
-        form = trigger_form(context, call, inst.cls)
-        decisions.edit(call, Replace(context.source.span(call), form, {}, callee_only=True))
+        decisions.edit(call, trigger_written(context, call, inst.cls))
         _tell(context, decisions, call.func, inst.cls)
 
 

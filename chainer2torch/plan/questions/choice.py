@@ -34,7 +34,7 @@ from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.stacked_columns import gives_single_examples
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
-from chainer2torch.plan.questions.unrecorded import unrecorded
+from chainer2torch.plan.questions.unrecorded import asks_for_flags, unrecorded
 from chainer2torch.plan.questions.plain_rates import rates_are_plain
 from chainer2torch.plan.questions.inner_names import names_keyed, names_paired
 from chainer2torch.plan.questions.walks import names_asked, sizes_set
@@ -95,6 +95,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         input_kind(context, call),
         graph=lambda: graph_use(context, call),
         unrecorded=lambda: unrecorded(context, call) is not None,
+        flags_asked=lambda: context.analysis.once(asks_for_flags),
         seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,

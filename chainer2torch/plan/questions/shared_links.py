@@ -1,7 +1,8 @@
 """Links and parameters that a model has in several places: an embedding that encoder and decoder register.
 
 Chainer's ``params()`` gives such a parameter once for each place, so an optimizer steps it as often in one update, and
-the norm of all gradients counts it as often. The optimizers of ``torch.optim`` know it once.
+the norm of all gradients counts it as often. The optimizers of ``torch.optim`` know it once: the declared difference
+``shared-parameters``, which is said where an optimizer gets its model.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Inst, Method, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Method, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.questions.link_parts import objects_in
@@ -39,6 +40,26 @@ class _Entry(NamedTuple):
 def shares_parameters(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file makes a model that has some parameter in several places, as far as one can see."""
     return module in analysis.once(_files)
+
+
+def setups(analysis: Analysis, module: ModuleInfo) -> list[ast.Attribute]:
+    """The places of a file where an optimizer gets its model: ``optimizer.setup`` of what is one for sure."""
+    return [node for node in _setups(module) if _is_optimizer(analysis, node.value)]
+
+
+def hides_setups(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether something that may be an optimizer gets a model in a file: nothing could be said there."""
+    return any(not (kinds := options(analysis.kind(node.value))) or UNKNOWN in kinds for node in _setups(module))
+
+
+def _setups(module: ModuleInfo) -> list[ast.Attribute]:
+    found = module.source.of(ast.Attribute) if "setup" in module.source.text else ()
+    return [node for node in found if isinstance(node, ast.Attribute) and node.attr == "setup"]
+
+
+def _is_optimizer(analysis: Analysis, node: ast.expr) -> bool:
+    kinds = options(analysis.kind(node))
+    return bool(kinds) and all(isinstance(k, Inst) and analysis.derives(k.cls, "chainer.Optimizer") for k in kinds)
 
 
 def _files(analysis: Analysis) -> frozenset[ModuleInfo]:
@@ -220,4 +241,4 @@ def _is_chainers(analysis: Analysis, function: ast.expr) -> bool:
     return any(isinstance(k, Inst) and isinstance(k.cls, str) for k in receivers)
 
 
-__all__ = ["shares_parameters"]
+__all__ = ["hides_setups", "setups", "shares_parameters"]

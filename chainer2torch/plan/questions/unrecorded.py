@@ -33,7 +33,7 @@ def unrecorded(context: Context, call: ast.Call) -> ast.FunctionDef | None:
     function = context.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
     if context.choices.style != "native" or not isinstance(function, ast.FunctionDef) or not _is_on(call):
         return None
-    return function if context.ask(_records_nothing, function) and not context.analysis.once(_ask_for_flags) else None
+    return function if context.ask(_records_nothing, function) and not context.analysis.once(asks_for_flags) else None
 
 
 def _records_nothing(context: Context, function: ast.FunctionDef) -> bool:
@@ -114,7 +114,7 @@ def _callees(analysis: Analysis, call: ast.Call) -> Iterator[FuncInfo]:
                 yield info
 
 
-def _ask_for_flags(analysis: Analysis) -> bool:
+def asks_for_flags(analysis: Analysis) -> bool:
     """Whether a file of the project asks a Variable whether it is volatile."""
     return any(
         node.attr == "volatile" and isinstance(node.ctx, ast.Load)
@@ -124,4 +124,4 @@ def _ask_for_flags(analysis: Analysis) -> bool:
     )
 
 
-__all__ = ["unrecorded"]
+__all__ = ["asks_for_flags", "unrecorded"]

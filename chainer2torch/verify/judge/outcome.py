@@ -47,6 +47,11 @@ class Pair:
         """Whether the migrated text reads through PyTorch's loaders: then Chainer's iterators do as they do."""
         return "DataLoader(" in self.torch
 
+    @property
+    def clips(self) -> bool:
+        """Whether the migrated text clips with PyTorch's function: then Chainer's hook divides as it does."""
+        return "clip_grad_norm_" in self.torch
+
 
 @dataclasses.dataclass
 class Outcome:

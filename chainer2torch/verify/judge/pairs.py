@@ -218,6 +218,7 @@ def case_of(pair: Pair, inputs: dict[str, np.ndarray], device: str = "cpu") -> d
         "strided": pair.strided,
         "loaders": pair.loaders,
         "unchecked": pair.unchecked,
+        "clips": pair.clips,
         "initial": tolerances.INITIAL_BUILDS if pair.initial and device == "cpu" else 0,
         "seed": wire.seed_of(pair.seed or pair.row),
         "repeat": max(1, min(2000, max(wire.SAMPLE // max(sizes), 4000 // min(sizes)))),

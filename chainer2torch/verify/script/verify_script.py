@@ -27,6 +27,8 @@ _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not f
 _EXTENSIONS = "pytorch_pfn_extras"
 _LOADER = b"DataLoader("
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
+_CLIPS = b"clip_grad_norm_"
+_LONG_OPTIMIZERS = b"GradientMethod("  # they step a parameter once for each place that it has in a model
 _COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
@@ -92,6 +94,8 @@ def verify_script(
         "loaders": any(_LOADER in text for text in run),  # then Chainer's iterators do as they do
         "whole": any(_WHOLE in text for text in run),
         "counts_batches": any(_COUNTED in text for text in run),
+        "steps_once": not any(_LONG_OPTIMIZERS in text for text in run),  # as those of PyTorch do
+        "clips": any(_CLIPS in text for text in run),
         "left_out": [],
         "as_gpu": False,
         "inside": any(_is_inside(src, argv[0], arg) for arg in argv[1:]),
@@ -116,6 +120,10 @@ def verify_script(
             report.facts["device"] = "cpu, as the GPU that the script asks for"
         report.left_out = sorted(job["left_out"])
         report.differences = ["first-values", "noise", *(_OF_LOADERS if job["loaders"] else ())]
+        if job["clips"]:
+            report.differences.append("clipped-norms")
+        if left.records.get("end", {}).get("notes", {}).get("stepped_once"):
+            report.differences.append("shared-parameters")
         if dtype == "float64" and report.first_difference is not None and not report.problems:
             nudged = {**job, "dtype": dtype, "nudge": True}
             (again,) = _run_both(nudged, {"chainer": trees["chainer"]}, pythons, timeout, used)

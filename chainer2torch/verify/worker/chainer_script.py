@@ -16,9 +16,11 @@ from . import (
     chainer_gpu,
     chainer_legacy,
     chainer_noise,
+    clipped_norms,
     first_version,
     host_cupy,
     lockstep,
+    shared_parameters,
 )
 
 
@@ -37,6 +39,10 @@ def work(job, folder):
     chainer_legacy.shuffle_as_today()
     if job.get("loaders"):
         notes["unverified"].extend(batch_order.chainer_as_a_loader(job["seed"], whole=job.get("whole", False)))
+    if job.get("clips"):
+        clipped_norms.as_pytorch().__enter__()
+    if job.get("steps_once"):
+        notes["stepped_once"] = shared_parameters.stepped_once()[1]
     if job.get("counts_batches"):
         batch_order.count_batches()
     as_gpu = job.get("as_gpu", False)  # it cannot do without one, and there is none

@@ -13,7 +13,7 @@ import chainer
 import chainer.functions as F
 import numpy
 
-from . import batch_order, chainer_gpu, chainer_legacy, missing, wire
+from . import batch_order, chainer_gpu, chainer_legacy, clipped_norms, missing, wire
 
 # Values of an array that are drawn, of one that has more: a prime, which no axis is a multiple of.
 _MANY = 1000003
@@ -81,6 +81,8 @@ def config(case, defaults):
             yield orders
             return
         stack.callback(_settings_again())
+        if case.get("clips"):
+            stack.enter_context(clipped_norms.as_pytorch())
         if case.get("unchecked"):
             stack.enter_context(chainer.using_config("type_check", False))
         stack.enter_context(chainer.using_config("train", case.get("mode", "train") == "train"))

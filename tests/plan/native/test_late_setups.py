@@ -309,8 +309,8 @@ def train(model):
     return losses
 """)
     assert "opt = opt(net.parameters())" in code and "optimizer = optimizer(model.parameters())" in code
-    assert code.count("clip_gradients(net.parameters(), 0.01)") == 1
-    assert code.count("clip_gradients(model.parameters(), 0.02)") == 1
+    assert code.count("clip_grad_norm_(net.parameters(), 0.01)") == 1
+    assert code.count("clip_grad_norm_(model.parameters(), 0.02)") == 1
     assert "Late" not in code
 
 

@@ -60,7 +60,7 @@ def test_what_says_nothing_in_pytorch_may_stand_in_front_of_setup() -> None:
 
 HOOKS = [
     ("WeightDecay(0.01)", "weight_decay=0.01)", ""),
-    ("GradientClipping(0.1)", "compat.clip_gradients(model.parameters(), 0.1)", ""),
+    ("GradientClipping(0.1)", "nn.utils.clip_grad_norm_(model.parameters(), 0.1)", ""),
     ("GradientHardClipping(-0.01, 0.02)", "compat.clip_gradient_values(model.parameters(), -0.01, 0.02)", ""),
     ("Lasso(0.01)", "compat.before_step(optimizer, compat.add_lasso, 0.01)", ""),
     ("GradientLARS()", "compat.scale_gradients_by_layer, 0.01, 0.0, 1e-09)", ""),
@@ -163,7 +163,9 @@ def test_update_with_a_loss_function(update: str) -> None:
                 {update}  # one step
             return []
     """)
-    assert "loss.backward()\n        compat.clip_gradients(model.parameters(), 0.5)\n        optimizer.step()" in code
+    assert (
+        "loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), 0.5)\n        optimizer.step()" in code
+    )
 
 
 NAMES = {

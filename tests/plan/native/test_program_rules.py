@@ -36,7 +36,7 @@ trainer.extend(chainermn.create_multi_node_evaluator(evaluator, comm))
 trainer.run()
 """
     ).code
-    assert "compat.before_step(optimizer, compat.clip_gradients, 0.1)" in text
+    assert "compat.before_step(optimizer, nn.utils.clip_grad_norm_, 0.1)" in text
     assert "evaluator = extensions.Evaluator(test_iter, model)" in text
     assert "trainer.extend(compat.create_multi_node_evaluator(evaluator, comm))" in text
     assert "loss.backward()" in text and "optimizer.step()" in text and "Updater" not in text
