@@ -19,7 +19,7 @@ def _has_graph(value: Any) -> bool:
 
 
 def is_shared(lossfun: Any, given: Iterable[Any]) -> bool:
-    """Whether the graph of a loss may be needed again: it begins in what the loss was given, or a model keeps some of it.
+    """Whether the graph of a loss may be needed again: it begins in what the loss was given, or a model keeps it.
 
     A state that nothing cuts leads the next step back through this one. Source: chainer.Variable.backward.
     """

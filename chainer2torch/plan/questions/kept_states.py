@@ -1,7 +1,7 @@
 """Steps that go backward through a recurrent model whose state nothing cuts: ``h`` leads to the steps before.
 
-Chainer goes back through all of them each time. PyTorch has freed their graphs, and refuses. Such steps stand in a loop,
-in a function that a loop calls, in an updater's ``update_core``, or in no line at all: Chainer's updaters make them.
+Chainer goes back through all of them each time. PyTorch has freed their graphs, and refuses. Such steps stand in loops,
+in functions that loops call, in the `update_core` of an updater, or in no line at all: Chainer's updaters make them.
 """
 
 from __future__ import annotations
