@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import (
-    UNKNOWN,
-    Const,
-    HostArray,
-    Inst,
-    Kind,
-    Method,
-    Ref,
-    Tensor,
-    options,
-    scalar_type,
-)
+from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Method, Ref
+from chainer2torch.analysis.kinds import Tensor, options, scalar_type
 from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
@@ -33,6 +23,7 @@ from chainer2torch.plan.parts.host_arrays import (
     filled_in_place,
     is_initializer,
     is_moved_to_device,
+    mapped_as_tensors,
     may_be_host_array,
     takes_variables,
     tensor_of,
@@ -182,6 +173,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
 
 def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """A call of an initializer, or of something that nobody knows."""
+    mapped_as_tensors(context, decisions, call, callee)
     if is_initializer(context, callee):
         for argument in (*call.args, *(k.value for k in call.keywords)):
             filled_in_place(context, decisions, argument)
