@@ -50,6 +50,7 @@ from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.written_values import as_text, writes_text
+from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
@@ -101,6 +102,7 @@ def run(context: Context) -> Decisions:
                 wrap(context, decisions, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
             subscript(context, decisions, node)
+            overlapping(context, decisions, node)
         elif isinstance(node, ast.Dict):
             for key in node.keys:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):

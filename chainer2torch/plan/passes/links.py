@@ -228,8 +228,8 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
 def _behind_mixins(context: Context, decisions: Decisions, cls: ClassInfo, index: int) -> None:
     """``class A(chainer.Chain, B)`` where the class B, which is no link, says what a call computes.
 
-    Chainer looks for the ``__call__`` of such a class before its own, also where A has a ``forward``; what nn.Module has
-    would hide that of B.
+    Chainer looks for the ``__call__`` of such a class before its own, also where A has a ``forward``; what
+    nn.Module has would hide that of B.
     """
     mixins = [k.info for k in cls.bases[index + 1 :] if isinstance(k, Class) and k.info in context.analysis.mixed]
     made = {name for k in mixins for name in _methods(context, k)}
