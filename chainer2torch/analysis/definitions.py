@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
+import itertools
+import math
+import operator
+import random
 
 from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning
 from chainer2torch.analysis.interpreter import Environment, Interpreter
@@ -14,6 +19,8 @@ from chainer2torch.analysis.source import Source
 
 _BUILTINS = frozenset(dir(builtins))
 _OF_CUPY = frozenset({"cp", "cupy"})  # names that mean CuPy where nothing else has them
+# what star imports of Python's own modules bind
+OF_PYTHON = {module.__name__: frozenset(dir(module)) for module in (cmath, itertools, math, operator, random)}
 
 
 class Definitions(Interpreter):
@@ -33,9 +40,9 @@ class Definitions(Interpreter):
                 if func is not None and func.made_among and env is func.scopes[0]:
                     return self._closed_over(func, env, name)
                 return env[name]
-        for star in self.module.stars:
+        for star in reversed(self.module.stars):  # the last one wins
             dotted = self.rules.canonical(f"{star}.{name}")
-            if dotted in self.rules.rows or self.rules.is_namespace(dotted):
+            if dotted in self.rules.rows or self.rules.is_namespace(dotted) or name in OF_PYTHON.get(star, ()):
                 return Ref(dotted)
         if name in _BUILTINS:
             return Ref(f"builtins.{name}")

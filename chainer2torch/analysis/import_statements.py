@@ -62,8 +62,8 @@ class ImportStatements(Interpreter):
                 if not key.startswith("_"):
                     self.store(key, kind)
             self.module.stars.extend(s for s in source.info.stars if s not in self.module.stars)
-        elif not level and name not in self.module.stars:
-            self.module.stars.append(name)
+        elif not level:  # the last one wins
+            self.module.stars[:] = [*(star for star in self.module.stars if star != name), name]
 
     def module_kind(self, found: ModuleInfo | str) -> Kind:
         if isinstance(found, ModuleInfo):

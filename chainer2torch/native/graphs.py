@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 
 def _steps(y: Tensor, ends: set[Any]) -> set[Any]:
@@ -42,6 +42,17 @@ def detach_states(y: Tensor, *models: torch.nn.Module) -> None:
                 value[:] = tree_map(cut, value)
             elif isinstance(value, dict) and name not in vars(torch.nn.Module()):
                 value.update(tree_map(cut, value))
+
+
+def keeps_graphs(function: Any) -> bool:
+    """Whether a model holds states that lead back to the steps before; of another function nobody knows.
+
+    Source: chainer.Variable.backward, which frees no graph.
+    """
+    if not isinstance(function, torch.nn.Module):
+        return True
+    states = [value for module in function.modules() for name, value in vars(module).items() if name[:1] != "_"]
+    return any(isinstance(x, Tensor) and x.grad_fn is not None for x in tree_leaves(states))
 
 
 def variable(data: Any) -> Tensor:

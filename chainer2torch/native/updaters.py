@@ -11,6 +11,8 @@ from torch.utils.data import DataLoader
 
 from chainer2torch.native.data import Batches, collate, endless
 from chainer2torch.native.devices import get_device, to_device
+from chainer2torch.native.graphs import keeps_graphs
+from chainer2torch.native.optimizers import step_keeping_graphs
 from chainer2torch.native.states import Saved, Serializer
 from chainer2torch.native.training import call_with
 
@@ -58,6 +60,9 @@ def update_by(optimizer: Any, function: Callable[..., Any], batch: Any) -> Any:
         return call_with(functools.partial(optimizer.update, function), batch)
     loss = call_with(function, batch)
     optimizer.zero_grad()
+    if keeps_graphs(function):  # where: helper.LSTM, helper.GRU, helper.StatefulGRU, reset_state, .h
+        loss.backward(retain_graph=True)
+        return step_keeping_graphs(optimizer)
     loss.backward()
     (optimizer.update if hasattr(optimizer, "update") else optimizer.step)()
 

@@ -73,6 +73,18 @@ target = copy.deepcopy(model)
 x = chainer.Variable(np.random.RandomState(0).randn(6, 4).astype("f"))
 train(model, range(4), lambda batch: F.mean_squared_error(model(x), target(x) * 2))
 """,
+    "generators that are seeded from the clock": """
+model = L.Linear(4, 3)
+
+
+def loss_of(batch):
+    np.random.seed()
+    random.seed(None)
+    return F.mean(model(chainer.Variable(np.random.randn(2, 4).astype("f"))) ** 2) * random.random()
+
+
+train(model, range(4), loss_of)
+""",
     "crops in a process that reads ahead, over epochs": """
 class Crops(chainer.dataset.DatasetMixin):
     def __init__(self):

@@ -198,7 +198,7 @@ _MODELS: Mapping[str, _Model] = {
     "pad": _like(_rank_kept),
     "ravel": _like(lambda rank, args, keywords: 1),
     "reshape": _to_shape("shape", "newshape"),
-    "split": _parts,
+    **dict.fromkeys(("dsplit", "hsplit", "split", "vsplit"), _parts),
     "stack": _joined(0, more=1),
     "tile": _like(_tiled),
     "transpose": _like(_rank_kept),

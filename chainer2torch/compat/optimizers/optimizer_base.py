@@ -21,6 +21,7 @@ from chainer2torch.compat.links.link_names import name_parameters
 from chainer2torch.compat.links.link_slots import again_of
 from chainer2torch.compat.links.link_tree import listed_parameters, params
 from chainer2torch.compat.links.own_methods import own_method
+from chainer2torch.compat.optimizers.kept_graphs import is_shared
 from chainer2torch.compat.optimizers.optimizer_hyperparameters import _OptimizerHyperparameter
 from chainer2torch.compat.optimizers.optimizer_state import serialize_parameter_states
 from chainer2torch.compat.serializers.state import SerializableEntries
@@ -185,10 +186,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableEntries):
         loss = lossfun(*args, **kwds)
         clear = own_method(self.target, "cleargrads" if self._use_cleargrads else "zerograds")
         clear() if clear is not None else self.zero_grad(set_to_none=self._use_cleargrads)
-        # the graph may be shared with another loss, which Chainer lets one differentiate afterwards
-        shared = not isinstance(lossfun, torch.nn.Module) or any(
-            isinstance(value, torch.Tensor) and value.grad_fn is not None for value in (*args, *kwds.values())
-        )
+        shared = is_shared(lossfun, (*args, *kwds.values()))
         scale = self._loss_scale
         if scale is not None:
             self._gradients_are_scaled(scale)

@@ -52,7 +52,10 @@ def clear_model(
         and use.context.module is context.module
         and places.function_of(context, use.node) is function
     ]
+    reads = any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in nodes_of(function or context.source.tree))
     for call in _model_clears(context, setup, steps):
+        if reads and isinstance(call.func, ast.Attribute) and call.func.attr == "zerograds":
+            continue  # the gradients that somebody reads are zeros, not None
         if call.func not in done and isinstance(call.func, ast.Attribute):
             done.add(call.func)
             row = context.rules.member("chainer.Link", call.func.attr)

@@ -25,12 +25,19 @@ from chainer2torch.plan.native.loaders import is_default
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.reporting_parts import reports_in_parts
 from chainer2torch.plan.native.own_updaters import UPDATER, given_to, model_given, own_class
+from chainer2torch.plan.questions.kept_states import keeps_when_called
 from chainer2torch.plan.questions.paths import is_path
 
 TRAINER = "chainer.training.Trainer"
 EVALUATOR = "chainer.training.extensions.Evaluator"
 _LOSS = "loss_func"  # the name of a loss function that has none
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_STEP = """\
+OPTIMIZER.zero_grad()
+LOSS = CALL
+LOSS.backward()
+OPTIMIZER.step()
+"""
 
 
 class Unclear(Exception):
@@ -64,6 +71,15 @@ class Step:
     named: bool = False  # whether a batch is a dictionary, whose parts go by name
     several: bool = False  # whether a batch has several parts, whatever their number is
     made_loss: ast.expr | None = None  # what makes the function that has the name `loss` only then
+    keeps: bool = False  # whether the graph of a step leads to those before, as nothing cuts a state of the model
+
+    @property
+    def lines(self) -> str:
+        """The lines of one step, as those of a template."""
+        if not self.keeps:
+            return _STEP
+        step = _STEP.replace("backward()", "backward(retain_graph=True)")
+        return step.replace("OPTIMIZER.step()", "native.step_keeping_graphs(OPTIMIZER)")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,6 +167,7 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
         named,
         takes_several(context.analysis, context.kind(loss)),
         loss if made_loss else None,
+        keeps_when_called(context, context.kind(loss)),
     )
 
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable
 
+from chainer2torch.analysis.definitions import OF_PYTHON
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
 from chainer2torch.analysis.source import Nodes
@@ -149,10 +150,9 @@ def _in_texts(nodes: Nodes) -> set[str]:
 def _star_used(context: Context, ledger: Ledger) -> bool:
     """Whether a name that a star import of Chainer brings is still used."""
     bound = context.imported | context.variables | set(dir(builtins))
-    return any(
-        n not in ledger.consumed and n.id not in bound and isinstance(context.kind(n), Ref)
-        for n in context.source.of(ast.Name)
-    )
+    left = [n for n in context.source.of(ast.Name) if n not in ledger.consumed and n.id not in bound]
+    kinds = map(context.kind, left)
+    return any(isinstance(kind, Ref) and kind.name.partition(".")[0] not in OF_PYTHON for kind in kinds)
 
 
 def remaining_uses(context: Context, ledger: Ledger) -> frozenset[str]:

@@ -103,6 +103,17 @@ def arguments_as_tensors(context: Context, decisions: Decisions, call: ast.Call,
             wrap(context, decisions, argument, template if is_given else "compat.from_host(value)")
 
 
+def mapped_as_tensors(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """``map(F.exp, rows)``: arrays on the host that a function or link of Chainer's gets one by one."""
+    if callee != Ref("builtins.map") or len(call.args) < 2 or not takes_variables(context, context.kind(call.args[0])):
+        return
+    for values in call.args[1:]:
+        elements = options(element_of(context.analysis.kind(values)))
+        if not context.migrated and any(own != entering(own) for own in elements):
+            alone = all(isinstance(own, HostArray) for own in elements) and not isinstance(values, ast.Starred)
+            wrap(context, decisions, values, f"map({'torch.as_tensor' if alone else 'compat.from_host'}, value)")
+
+
 def _of_arrays_alone(context: Context, call: ast.Call, callee: Kind, argument: ast.expr) -> str | None:
     """What makes a tensor of what can be nothing but an array, or a list of some: anything else would raise."""
     name = _parameter_of(context, call, callee, argument)

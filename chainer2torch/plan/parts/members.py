@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, call_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.questions.in_place_writes import is_written_in_place
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -144,6 +145,8 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row:
             return
         if row.name in _HELD_ARRAYS and context.choices.style == "native" and asks_numbers(context, node):
             template = "self"
+        if row.name in _HELD_ARRAYS and template == "self.detach()" and is_written_in_place(context, node):
+            template = "self.data"
         if _is_array_of_version_1(context, node, row):
             template = f"{template}.detach()"
         if template != f"self.{node.attr}":

@@ -18,6 +18,7 @@ from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
+from chainer2torch.plan.questions.fed_parameters import is_fed_parameter
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.receivers import (
@@ -178,6 +179,8 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
     if context.analysis.kind(node.value) == UNKNOWN and (
         held
         or tested_as_array(context, node.value)
+        or node.attr in _OF_ARRAYS
+        and is_fed_parameter(context, node.value)
         or (node.attr in _OTHER_MEANING or is_asked_like_array(context, node))
         and among_tensors(context, call)
     ):

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import (
-    UNKNOWN,
-    Const,
-    HostArray,
-    Inst,
-    Kind,
-    Method,
-    Ref,
-    Tensor,
-    options,
-    scalar_type,
-)
+from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Method, Ref
+from chainer2torch.analysis.kinds import Tensor, options, scalar_type
 from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.models.numpy_functions import GENERATORS
@@ -33,6 +23,7 @@ from chainer2torch.plan.parts.host_arrays import (
     filled_in_place,
     is_initializer,
     is_moved_to_device,
+    mapped_as_tensors,
     may_be_host_array,
     takes_variables,
     tensor_of,
@@ -59,6 +50,7 @@ from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.written_values import as_text, writes_text
+from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
@@ -110,6 +102,7 @@ def run(context: Context) -> Decisions:
                 wrap(context, decisions, node.value, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Subscript):
             subscript(context, decisions, node)
+            overlapping(context, decisions, node)
         elif isinstance(node, ast.Dict):
             for key in node.keys:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):
@@ -182,6 +175,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
 
 def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """A call of an initializer, or of something that nobody knows."""
+    mapped_as_tensors(context, decisions, call, callee)
     if is_initializer(context, callee):
         for argument in (*call.args, *(k.value for k in call.keywords)):
             filled_in_place(context, decisions, argument)

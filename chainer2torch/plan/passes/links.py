@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Kind, Lst, Ref, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import Class, Inst, Kind, Lst, Ref, Tup, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
@@ -199,6 +199,8 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
     for i, (node, kind) in enumerate(zip(cls.node.bases, cls.bases)):
         row = context.rules.rows.get(kind.name) if isinstance(kind, Ref) else None
         if row is None or row.value != "torch.nn.Module":
+            if isinstance(kind, Ref) and context.analysis.is_link(Inst(kind.name)):
+                _behind_mixins(context, decisions, cls, i)
             continue
         if row.name == "chainer.Chain" and is_given_links(context, cls):
             decisions.replace(node, "compat.Chain", {})
@@ -207,7 +209,7 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
         mixed = context.analysis.mixed  # these only work with a link
         links = [k for k in others if context.analysis.derives(k, "chainer.Link") and k not in mixed]
         if not links:
-            _behind_mixins(context, decisions, cls, i, [k for k in others if k in mixed])
+            _behind_mixins(context, decisions, cls, i)
             continue
         decisions.edit(cls.node, RemoveBase(context.source.start(cls.node), i))
         decisions.remove(node)
@@ -223,18 +225,19 @@ def bases(context: Context, decisions: Decisions, cls: ClassInfo) -> None:
             decisions.refine(node, None, "review", message, "C2T200")
 
 
-def _behind_mixins(context: Context, decisions: Decisions, cls: ClassInfo, index: int, mixins: list[ClassInfo]) -> None:
+def _behind_mixins(context: Context, decisions: Decisions, cls: ClassInfo, index: int) -> None:
     """``class A(chainer.Chain, B)`` where the class B, which is no link, says what a call computes.
 
-    Chainer looks for the ``__call__`` of such a class before its own; ``forward`` of nn.Module would hide that of B.
+    Chainer looks for the ``__call__`` of such a class before its own, also where A has a ``forward``; what
+    nn.Module has would hide that of B.
     """
+    mixins = [k.info for k in cls.bases[index + 1 :] if isinstance(k, Class) and k.info in context.analysis.mixed]
     made = {name for k in mixins for name in _methods(context, k)}
     own = _methods(context, cls, until="chainer.Chain")
-    hides = "forward" in own and "__call__" in made  # Chainer calls that of the other base all the same
+    hides = "__call__" in made  # Chainer calls that of the other base all the same; it keeps its name
     if not made & _CALLED or "__call__" in own or "forward" in own and not hides:
         return
-    clash = ["forward"] if hides else sorted(made & (_OF_CHAIN | {"__init__"}))
-    if clash:
+    if clash := sorted(made & (_OF_CHAIN | {"__init__"})):
         message = (
             f"Chainer takes `{clash[0]}` of another base than PyTorch does; name the one that is meant in the class"
         )

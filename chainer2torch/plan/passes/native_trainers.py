@@ -60,12 +60,6 @@ from chainer2torch.plan.native.trainers import (
 
 _MOVES = frozenset({"to_gpu", "to_device", "to_chx", "to_intel64"})
 _WIDTH = 105  # of a line, without its brackets
-_STEP = """\
-OPTIMIZER.zero_grad()
-LOSS = CALL
-LOSS.backward()
-OPTIMIZER.step()
-"""
 
 
 def run(context: Context) -> Decisions:
@@ -346,7 +340,7 @@ def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str,
         return Iteration("CALL.update_core(BATCH)", "LOADER", batch, taken=taken | _roots(step)), codes
     if not step.parts:
         return Iteration("CALL.update()", "LOADER", updater=True), codes
-    lines = _STEP
+    lines = step.lines
     if step.packed or step.named:
         lines = lines.replace("CALL", _called_with(step))
         codes |= {"CALLEE": Operand(code=step.loss), "DEVICE": Operand(code=step.device.name)}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.idle_loops import may_have_no_round
 
 _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
@@ -22,6 +23,15 @@ def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
 
     ``Detector(extractor)`` has no parameters where a stub is handed in that only draws numbers.
     """
+    return _classes(analysis, lambda node: False)
+
+
+def counted(analysis: Analysis) -> frozenset[ClassInfo]:
+    """These, and classes that register as many layers as is computed, which may be none: ``range(depth - 1)``."""
+    return _classes(analysis, lambda node: may_have_no_round(analysis, node))
+
+
+def _classes(analysis: Analysis, is_idle: Callable[[ast.AST], bool]) -> frozenset[ClassInfo]:
     links = [
         cls
         for cls in analysis.classes.values()
@@ -31,7 +41,9 @@ def without_parameters(analysis: Analysis) -> frozenset[ClassInfo]:
     registering = {cls: _registering(analysis, cls) for cls in links}
     found: set[ClassInfo] = set()
     while more := {
-        c for c in links if c not in found and all(_registers_nothing(analysis, n, found) for n in registering[c])
+        c
+        for c in links
+        if c not in found and all(is_idle(n) or _registers_nothing(analysis, n, found) for n in registering[c])
     }:
         found |= more
     return frozenset(found - {base for base in found if _is_only_base(analysis, base, links, found)})
@@ -118,7 +130,7 @@ def is_bare(analysis: Analysis, source: Source, link: ast.expr) -> bool:
     return any(
         isinstance(kind, Inst)
         and (
-            kind.cls in analysis.once(without_parameters)
+            kind.cls in analysis.once(counted)
             or kind.cls in _CONTAINERS
             and any(_makes_none(analysis, analysis.makers.get(site)) for site in kind.sites)
             and not _is_filled(source, link)

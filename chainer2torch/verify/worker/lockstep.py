@@ -11,6 +11,7 @@ of the calls.
 # ruff: noqa: UP004,UP008,UP010,UP015,UP020,UP025,UP030,UP032,C405,C408
 # mypy: ignore-errors
 import contextlib
+import itertools
 import os
 import random
 import runpy
@@ -75,9 +76,14 @@ class Stream(object):
 
 
 def seed_everything(seed):
-    """Seeds the global generators; generators that a script makes without a seed get this one, not the clock's."""
+    """Seeds the global generators; generators that a script makes without a seed get this one, not the clock's.
+
+    So does ``numpy.random.seed()`` later on, each time another one.
+    """
     random.seed(seed)
     numpy.random.seed(seed)
+    for module in (random, numpy.random):
+        module.seed = _without_clock(module.seed, seed)
     base = numpy.random.RandomState
 
     class RandomState(base):
@@ -90,6 +96,17 @@ def seed_everything(seed):
     if hasattr(numpy.random, "default_rng"):
         make = numpy.random.default_rng
         numpy.random.default_rng = lambda given=None: make(seed if given is None else given)
+
+
+def _without_clock(seed_generator, seed):
+    """``random.seed`` that takes no seed from the clock: two runs would draw other numbers from there on."""
+    count = itertools.count(seed + 1)
+
+    def seeded(*args, **kwargs):
+        is_given = any(value is not None for value in args) or any(value is not None for value in kwargs.values())
+        return seed_generator(*args, **kwargs) if is_given else seed_generator(next(count))
+
+    return seeded
 
 
 def seed_again(stream, seed):
