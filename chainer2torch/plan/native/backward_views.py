@@ -55,13 +55,13 @@ def _only_reads(context: Context, callee: Kind) -> bool:
         return False
     if isinstance(function, ast.Lambda):
         return True
-    names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    names = {one.arg for one in nodes_of(function.args) if isinstance(one, ast.arg)}
     return not any(_writes(node) & names for node in nodes_of(function))
 
 
 def _meets_torch(context: Context, function: FuncInfo, depth: int = 0) -> bool:
     """Whether a function, or one that it calls, names something of Chainer's, or calls an object that it was handed."""
-    handed = {one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)}
+    handed = {one.arg for one in nodes_of(function.node.args) if isinstance(one, ast.arg)}
     for node in nodes_of(function.node):
         kind = context.kind(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if isinstance(kind, Ref) and kind.name.partition(".")[0] in _LIBRARIES:

@@ -202,7 +202,7 @@ def _is_between_updates(analysis: Analysis, module: ModuleInfo, node: ast.Attrib
     function = module.source.enclosing(node, *_FUNCTIONS)
     if not isinstance(function, _FUNCTIONS):
         return True
-    names = [a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)]
+    names = [a.arg for a in nodes_of(function.args) if isinstance(a, ast.arg)]
     if any("trainer" in name for name in names):
         return True
     return any(

@@ -15,7 +15,7 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Ref, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.questions.config_names import entry_name
 
 NAME = "training"
@@ -312,8 +312,8 @@ class _Calls:
             node.name.startswith("__") or any(isinstance(base, str) for base in self.analysis.mro(info.cls)[1:])
         ):
             return "it is called by a library"
-        if any(isinstance(n, ast.Name) and n.id == NAME for n in ast.walk(node)) or any(
-            isinstance(n, ast.arg) and n.arg == NAME for n in ast.walk(node)
+        if any(isinstance(n, ast.Name) and n.id == NAME for n in nodes_of(node)) or any(
+            isinstance(n, ast.arg) and n.arg == NAME for n in nodes_of(node)
         ):
             return f"it has a name `{NAME}` of its own"
         return ""

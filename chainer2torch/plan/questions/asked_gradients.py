@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.cut_graphs import programs
 
@@ -40,7 +40,7 @@ def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
         node, parent = parent, source.parents.get(parent)
     if isinstance(parent, ast.Assign):
         for target in parent.targets:
-            for part in ast.walk(target):
+            for part in nodes_of(target):
                 if isinstance(part, (ast.Name, ast.Attribute)):
                     yield _last_name(part)
     elif isinstance(parent, ast.Attribute):  # chainer.Variable(x).grad
@@ -104,7 +104,7 @@ class _Asking:
             assert isinstance(call, ast.Call)
             callee = _last_name(call.func)
             if callee == "grad" and len(call.args) > 1:  # chainer.grad(outputs, inputs)
-                asked |= {_last_name(n) for n in ast.walk(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
+                asked |= {_last_name(n) for n in nodes_of(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
             calls.append((callee, tuple(_meant(argument) for argument in call.args)))
         return cls(frozenset(asked), parameters, rest, tuple(calls), tuple(_renamed(source)))
 

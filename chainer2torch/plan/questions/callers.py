@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Func, Inst, options, scalar_type
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CALLED_BY_LIBRARY = frozenset({"forward", "update_core", "evaluate", "initialize", "finalize", "serialize"})
@@ -54,7 +55,7 @@ def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:
             return True
         if node.id != "getattr" or not isinstance(call, ast.Call) or call.func is not node or len(call.args) < 2:
             continue
-        roots = [part.id for part in ast.walk(call.args[0]) if isinstance(part, ast.Name)]
+        roots = [part.id for part in nodes_of(call.args[0]) if isinstance(part, ast.Name)]
         if not isinstance(call.args[1], ast.Constant) and imported & {*roots}:
             return True
     return False

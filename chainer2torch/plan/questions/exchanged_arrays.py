@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 
 _COMMUNICATOR = "chainermn.CommunicatorBase"
 _SHORT_CHAINERMN = frozenset(
@@ -73,7 +74,7 @@ def _is_answered(module: ModuleInfo, node: ast.Attribute) -> bool:
     above = module.source.parents.get(call)
     while above is not None and not isinstance(above, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
         if isinstance(above, ast.If) and any(
-            isinstance(n, ast.Attribute) and n.attr == "rank" for n in ast.walk(above.test)
+            isinstance(n, ast.Attribute) and n.attr == "rank" for n in nodes_of(above.test)
         ):
             return True
         above = module.source.parents.get(above)
