@@ -28,19 +28,22 @@ def run(context: Context) -> Decisions:
     """The copies of a file that has a slice with a negative step, or a function of NumPy's that turns arrays round."""
     decisions = Decisions(context)
     for node in dict.fromkeys((*_arguments(context), *_items(context))):
-        kinds = options(context.kind(node))
-        if all(isinstance(kind, HostArray) for kind in kinds) and runs_backwards(context, node):
+        if _is_of_host(context, node) and runs_backwards(context, node):
             wrap(context, decisions, node, "value.copy()")
     return decisions
+
+
+def _is_of_host(context: Context, node: ast.expr) -> bool:
+    return all(isinstance(kind, HostArray) for kind in options(context.kind(node)))
 
 
 def _arguments(context: Context) -> Iterator[ast.expr]:
     """What functions of the project are handed; the element that a list is given."""
     for call in context.source.of(ast.Call):
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = [value for value in (*call.args, *(k.value for k in call.keywords)) if _is_of_host(context, value)]
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "insert"):
             yield from call.args[-1:]
-        elif all(_only_reads(context, kind) for kind in options(context.kind(call.func))):
+        elif given and all(_only_reads(context, kind) for kind in options(context.kind(call.func))):
             yield from given
 
 
