@@ -81,7 +81,7 @@ class FileNames:
                 return True
         return False
 
-    @property
+    @functools.cached_property
     def scopes(self) -> dict[ast.AST, Scope]:
         """Where each name of the file lives."""
         return self.analysis.once_a_file(_scopes, self.source)

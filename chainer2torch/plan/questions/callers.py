@@ -63,8 +63,12 @@ def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:
 
 def _is_of_library(analysis: Analysis, name: str) -> bool:
     """Whether a method may be called without being named: by a library, or by Python itself."""
-    known = name in _CALLED_BY_LIBRARY or any(row.rpartition(".")[2] == name for row in analysis.rules.rows)
-    return known or name.startswith("__")
+    return name in _CALLED_BY_LIBRARY or name.startswith("__") or name in analysis.once(_last_names)
+
+
+def _last_names(analysis: Analysis) -> frozenset[str]:
+    """The last part of each name that has a row."""
+    return frozenset(row.rpartition(".")[2] for row in analysis.rules.rows)
 
 
 def _words(analysis: Analysis) -> dict[ModuleInfo, frozenset[str]]:
