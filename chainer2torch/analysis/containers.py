@@ -10,7 +10,7 @@ from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 _DEPTH = 4  # of lists in lists
 
@@ -128,7 +128,7 @@ def _held_by(source: Source, name: ast.Name) -> ast.expr | None:
         if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             return None
         if isinstance(loop, ast.For) and any(
-            isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(loop.target)
+            isinstance(n, ast.Name) and n.id == name.id for n in nodes_of(loop.target)
         ):
             held = _part(loop.target, loop.iter, name.id)
             return held if isinstance(held, (ast.Name, ast.Attribute, ast.Subscript)) else None
@@ -146,7 +146,7 @@ def _part(target: ast.expr, items: ast.expr, name: str) -> ast.expr | None:
     if isinstance(items, ast.Call) and isinstance(target, ast.Tuple) and called in ("enumerate", "zip"):
         given = items.args if called == "zip" else [items, *items.args[:1]]
         for part, held in zip(target.elts, given):
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(part)):
+            if any(isinstance(n, ast.Name) and n.id == name for n in nodes_of(part)):
                 return _part(part, held, name)
     return None
 

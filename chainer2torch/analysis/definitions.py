@@ -15,7 +15,7 @@ from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 _BUILTINS = frozenset(dir(builtins))
 _OF_CUPY = frozenset({"cp", "cupy"})  # names that mean CuPy where nothing else has them
@@ -182,7 +182,7 @@ def _defined_at_last(source: Source) -> frozenset[str]:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             last[statement.name] = True
             continue
-        for node in ast.walk(statement):
+        for node in nodes_of(statement):
             if isinstance(node, ast.alias):
                 last[node.asname or node.name.split(".")[0]] = False
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -66,6 +66,7 @@ class Facts:
         self._answers: dict[Callable[..., Any], Any] = {}
         self._of_files: dict[Source, dict[Callable[[Source], Any], Any]] = {}
         self._names_in: dict[Source, list[tuple[ast.Name | ast.Attribute, str]]] = {}
+        self._references_in: dict[Source, list[tuple[ast.Name | ast.Attribute, tuple[str, ...]]]] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
         self._heirs: dict[tuple[ClassInfo, int], list[ClassInfo]] = {}
@@ -105,6 +106,22 @@ class Facts:
         if found is None:
             kinds = ((node, self.facts.get(node)) for node in source.of(ast.Name, ast.Attribute))
             self._names_in[source] = found = [(node, kind.name) for node, kind in kinds if isinstance(kind, Ref)]
+        return found
+
+    def references_in(self, source: Source) -> list[tuple[ast.Name | ast.Attribute, tuple[str, ...]]]:
+        """The names and attributes of a file that may stand for something outside, with all that each may be.
+
+        Ask it when the walk is over.
+        """
+        found = self._references_in.get(source)
+        if found is None:
+            found = self._references_in[source] = []
+            for node in source.of(ast.Name, ast.Attribute):
+                kind = self.facts.get(node)
+                if isinstance(kind, Ref):
+                    found.append((node, (kind.name,)))
+                elif isinstance(kind, Union) and (names := tuple(k.name for k in kind.ordered if isinstance(k, Ref))):
+                    found.append((node, names))
         return found
 
     def module_of(self, node: ast.AST) -> ModuleInfo | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 _ITEMS = frozenset({"items", "values"})
 _NUMBERS = frozenset({"array", "data", "dtype", "ndim", "shape"})
@@ -36,10 +36,10 @@ def handed(function: Function, call: ast.Call, parameter: str) -> ast.expr | Non
 def asked(function: Function, members: frozenset[str]) -> frozenset[str]:
     """The parameters of a function of which it calls one of these methods, with no other name for them."""
     names = {arg.arg for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    stored = {n.id for n in nodes_of(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     return frozenset(
         node.func.value.id
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in members
@@ -58,22 +58,22 @@ def sent_back(function: Function, *, computed: bool = False) -> dict[str, int]:
     arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     sources = {arg.arg: {arg.arg} for arg in arguments if arg.arg not in ("self", "cls")}
     looped = _parts_of_loops(function)
-    statements = [n for n in ast.walk(function) if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign))]
+    statements = [n for n in nodes_of(function) if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign))]
     given = [
         (t, n.value)
         for n in statements
         if n.value is not None
         for t in (n.targets if isinstance(n, ast.Assign) else [n.target])
     ]
-    given += [(n.target, n.iter) for n in ast.walk(function) if isinstance(n, (ast.For, ast.AsyncFor))]
+    given += [(n.target, n.iter) for n in nodes_of(function) if isinstance(n, (ast.For, ast.AsyncFor))]
     for _ in range(3):  # as many names may lie between
         for target, value in given:
             found = {source for name in passed_on(value) for source in sources.get(name, ())}
-            for part in ast.walk(target):
+            for part in nodes_of(target):
                 if found and isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
                     sources.setdefault(part.id, set()).update(found)
     sent: dict[str, int] = {}
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
             for name in passed_on(node.func.value):
                 for source in sources.get(name, ()):
@@ -82,8 +82,8 @@ def sent_back(function: Function, *, computed: bool = False) -> dict[str, int]:
 
 
 def _parts_of_loops(function: Function) -> set[str]:
-    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.AsyncFor))]
-    return {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    loops = [node for node in nodes_of(function) if isinstance(node, (ast.For, ast.AsyncFor))]
+    return {n.id for loop in loops for n in nodes_of(loop.target) if isinstance(n, ast.Name)}
 
 
 def _names_in(value: ast.AST) -> set[str]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 
 from chainer2torch.analysis.kinds import Inst, Kind, Method, Ref
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 KindOf = Callable[[ast.AST], Kind]
 # names for what a GPU is asked by: `args.gpu`, `use_cuda`, `device_id`, `xp`
@@ -66,7 +66,7 @@ def of_variable(node: ast.If | ast.IfExp, source: Source) -> bool:
     while scope in source.parents and not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         scope = source.parents[scope]
     end = node.end_lineno or node.lineno
-    later = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id in copied and n.lineno > end]
+    later = [n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id in copied and n.lineno > end]
     following: dict[str, ast.Name] = {}
     for name in sorted(later, key=source.start):
         following.setdefault(name.id, name)
@@ -127,7 +127,7 @@ def _is_plain(node: ast.AST) -> bool:
     """Whether an expression only reads names, attributes and items."""
     return all(
         isinstance(part, (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context))
-        for part in ast.walk(node)
+        for part in nodes_of(node)
     )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from chainer2torch.analysis.outlines import Outline, outline_of
 from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source
 
+T = TypeVar("T")
 # the texts of a file of which outlines are kept: as it is, as the self-check reads it, and as they were before
 _TEXTS = 4
 # of so many characters in all the trees are kept until they are analysed; of more, each is parsed twice
@@ -35,6 +36,19 @@ def key(*parts: Any) -> str:
     """The key for what is decided from all these parts."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def made_once(memory: Memory | None, make: Callable[[], T], *parts: Any) -> T:
+    """What ``make`` gives, which is decided from ``parts`` alone and can be held by JSON; it is made once."""
+    if memory is None:
+        return make()
+    place = key(*parts)
+    found = memory.get(place)
+    if not isinstance(found, list) or len(found) != 1:  # in a list: an answer can be None
+        found = [make()]
+        memory.put(place, found)
+    answer: T = found[0]
+    return answer
 
 
 class Files:
@@ -120,4 +134,4 @@ def _syntax_message(error: BaseException) -> str:
     return f"cannot be parsed: {error or type(error).__name__}"
 
 
-__all__ = ["Files", "Memory", "imported", "key"]
+__all__ = ["Files", "Memory", "imported", "key", "made_once"]

@@ -11,6 +11,8 @@ import functools
 import re
 from collections.abc import Sequence
 
+from chainer2torch.analysis.source import nodes_of
+
 Span = tuple[int, int]
 _SHORT = 200_000  # characters of a text in which nothing is left out
 _RUN = re.compile(r"[\d\s,.eE+\-\[\]]{50000,}")
@@ -89,7 +91,7 @@ def _in_lists(tree: ast.Module, text: str, spans: Sequence[Span]) -> bool:
     """Whether all of what was left out are items of lists: not of texts or comments, whose every character counts."""
     lists = [
         ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, (ast.List, ast.Set)) and len(node.elts) >= _KEPT
     ]
     places = [(_place(text, start), _place(text, end)) for start, end in spans]

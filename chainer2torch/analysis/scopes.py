@@ -14,6 +14,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPE_TYPES = frozenset(_SCOPES)
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias})
+_BINDING = frozenset(
+    {ast.arg, ast.alias, *_DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.Global, ast.Nonlocal}
+)
+_TELLING = _BINDING | _SCOPE_TYPES | {ast.Name}
 
 
 def bindings(tree: ast.Module) -> dict[ast.AST, Scope]:
@@ -26,15 +32,17 @@ def bindings(tree: ast.Module) -> dict[ast.AST, Scope]:
 def _enter(
     scope: ast.AST, outer: list[tuple[ast.AST, frozenset[str], frozenset[str]]], found: dict[ast.AST, Scope]
 ) -> None:
-    nodes = list(_own(scope))
+    nodes = [node for node in _own(scope) if node.__class__ in _TELLING]
     own, free = _bound(scope, nodes)
     chain = [*outer, (scope, own, free)]
+    known: dict[str, Scope] = {}
     for node in nodes:
-        if isinstance(node, ast.Name):
-            found[node] = _scope_of(node.id, chain)
-        elif isinstance(node, ast.alias):
-            found[node] = _scope_of(node.asname or node.name.split(".")[0], chain)
-        elif isinstance(node, _SCOPES) and node is not scope:
+        if isinstance(node, (ast.Name, ast.alias)):
+            name = node.id if isinstance(node, ast.Name) else node.asname or node.name.split(".")[0]
+            if name not in known:
+                known[name] = _scope_of(name, chain)
+            found[node] = known[name]
+        elif node.__class__ in _SCOPE_TYPES and node is not scope:
             _enter(node, chain, found)
 
 
@@ -54,23 +62,28 @@ def _bound(scope: ast.AST, nodes: list[ast.AST]) -> tuple[frozenset[str], frozen
     """The names that a scope binds itself, and those that it declares ``global``."""
     names: set[str] = set()
     free: set[str] = set()
+    outer: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
+        if isinstance(node, ast.Name):
+            if node.ctx.__class__ is not ast.Load:
+                names.add(node.id)
+        elif node.__class__ not in _BINDING:
+            continue
         elif isinstance(node, ast.arg):
             names.add(node.arg)
         elif isinstance(node, ast.alias):
             names.add(node.asname or node.name.split(".")[0])
-        elif isinstance(node, _DEFINITIONS) and node is not scope:
-            names.add(node.name)
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            names.add(node.name)
+        elif isinstance(node, _DEFINITIONS):
+            if node is not scope:
+                names.add(node.name)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            if node.name:
+                names.add(node.name)
         elif isinstance(node, ast.Global):
             free.update(node.names)
         elif isinstance(node, ast.Nonlocal):
-            names.difference_update(node.names)
-    names -= {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
-    return frozenset(names - free), frozenset(free)
+            outer.update(node.names)
+    return frozenset(names - outer - free), frozenset(free)
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
@@ -79,7 +92,8 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(_parts(node, inside=False) if isinstance(node, _SCOPES) else child_nodes(node))
+        if node.__class__ not in _LEAVES:
+            stack.extend(_parts(node, inside=False) if node.__class__ in _SCOPE_TYPES else child_nodes(node))
 
 
 def _parts(node: ast.AST, inside: bool) -> Iterator[ast.AST]:

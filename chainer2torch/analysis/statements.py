@@ -31,6 +31,7 @@ from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
+from chainer2torch.analysis.source import nodes_of
 
 
 class Statements(Interpreter):
@@ -286,7 +287,7 @@ class Statements(Interpreter):
     def _stmt_Match(self, node: ast.Match) -> bool:
         self.expr(node.subject)
         for case in node.cases:
-            for part in ast.walk(case.pattern):
+            for part in nodes_of(case.pattern):
                 if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
                     self.store(part.name, UNKNOWN)
                 elif isinstance(part, ast.MatchMapping) and part.rest:

@@ -51,6 +51,9 @@ def run(
         tree.trainer = options.trainer if options.style == "native" and options.trainer != "ppe" else ""
     count = sum(len(tree.sources) for tree in project.trees)
     if count:
+        memory = _memory(options)
+        for tree in project.trees:
+            tree.memory = memory
         if options.chainer_version is None:
             from chainer2torch.project.dependencies.pinned import pinned
 
@@ -178,14 +181,9 @@ def asks_nothing(options: Settings, style: str, symbol: str) -> bool:
 
 def _kept(memory: Any, question: str, asked: Callable[[str], Any], text: str) -> Any:
     """What a question about one text has for an answer; the answer is kept."""
-    from chainer2torch.analysis.memory import key
+    from chainer2torch.analysis.memory import made_once
 
-    place = key(question, text)
-    found = memory.get(place)
-    if not isinstance(found, list):  # an answer can be None
-        found = [asked(text)]
-        memory.put(place, found)
-    return found[0]
+    return made_once(memory, lambda: asked(text), question, text)
 
 
 def _memory(options: Settings) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Stream, Tensor, Tup, options, scalar_type
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.question import UNDECIDED, Question
 
 
@@ -89,7 +90,7 @@ def _made_alike(node: ast.expr | None, kind: Callable[[ast.AST], Kind]) -> bool:
         return len(node.elts) == 1 and not isinstance(node.elts[0], ast.Starred)
     if not isinstance(node, ast.ListComp):
         return False
-    targets = {n.id for c in node.generators for n in ast.walk(c.target) if isinstance(n, ast.Name)}
+    targets = {n.id for c in node.generators for n in nodes_of(c.target) if isinstance(n, ast.Name)}
     root = node.elt
     while True:  # `x[i].mean(0)` is of the dtype that x gives it, whichever the index is
         if isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute) and not _names_in(root.args, targets):
@@ -102,7 +103,7 @@ def _made_alike(node: ast.expr | None, kind: Callable[[ast.AST], Kind]) -> bool:
 
 
 def _names_in(nodes: list[ast.expr], names: set[str]) -> bool:
-    return any(isinstance(n, ast.Name) and n.id in names for node in nodes for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id in names for node in nodes for n in nodes_of(node))
 
 
 WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})

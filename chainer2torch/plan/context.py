@@ -100,10 +100,12 @@ class Context(FileNames):
 
     def reference(self, node: ast.AST, kind: Kind | None = None) -> str | None:
         """The dotted Chainer name that a Name or Attribute is, when no larger expression around it is one."""
-        if not isinstance(node, (ast.Name, ast.Attribute)):
+        if kind is None:
+            kind = self._kind(node)
+        if kind.__class__ is not Ref or not isinstance(node, (ast.Name, ast.Attribute)):
             return None
-        kind = self.analysis.kind(node) if kind is None else kind
-        if not isinstance(kind, Ref) or kind.name not in self.analysis.libraries:
+        assert isinstance(kind, Ref)
+        if kind.name not in self.analysis.libraries:
             return None
         if isinstance(node.ctx, ast.Store):
             return (

@@ -72,12 +72,16 @@ class FileNames:
 
     def _is_variable(self, root: ast.Name) -> bool:
         name = root.id
+        if name in self.variables:
+            return True
+        if name not in self.analysis.once_a_file(_parameters, self.source):
+            return False
         for env in (a for a in self.source.ancestors(root) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef))):
             if any(p.arg == name for p in (*env.args.args, *env.args.kwonlyargs, *env.args.posonlyargs)):
                 return True
-        return name in self.variables
+        return False
 
-    @property
+    @functools.cached_property
     def scopes(self) -> dict[ast.AST, Scope]:
         """Where each name of the file lives."""
         return self.analysis.once_a_file(_scopes, self.source)
@@ -249,6 +253,11 @@ class FileNames:
 def _brings_chainer(analysis: Analysis, source: Source) -> bool:
     kinds = (analysis.bindings.get(a) for a in source.of(ast.alias))
     return any(isinstance(k, Ref) and k.name in analysis.libraries for k in kinds)
+
+
+def _parameters(source: Source) -> frozenset[str]:
+    """The names of all parameters in a file."""
+    return frozenset(parameter.arg for parameter in source.of(ast.arg))
 
 
 def _scopes(source: Source) -> dict[ast.AST, Scope]:

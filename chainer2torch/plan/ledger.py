@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, ClassVar
 
 from chainer2torch.analysis.scopes import Scope
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Part, Provided
 from chainer2torch.plan.edits import Comment, Remove, StatementEdit, Unmark, Wrap
@@ -92,7 +93,7 @@ class Ledger:
         return node in (self.told if part is Part.ROOT else self._parts[part])
 
     def _has_site_inside(self, tree: ast.AST, symbols: tuple[str, ...]) -> bool:
-        return any(node in self.sites and self.sites[node].symbol.startswith(symbols) for node in ast.walk(tree))
+        return any(node in self.sites and self.sites[node].symbol.startswith(symbols) for node in nodes_of(tree))
 
     def _group(self, policy: Policy, group: Group) -> None:
         """All of a group, if none of its members loses its place to another decision."""

@@ -26,6 +26,7 @@ from chainer2torch.analysis.kinds import (
     Union,
     scalar_type,
 )
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.versions import COMPARISONS
 from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype
 from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
@@ -385,7 +386,7 @@ def constants_of(template: str) -> tuple[str, ...]:
     """The texts inside the CONST(...) of a template."""
     return tuple(
         ast.unparse(n.args[0])
-        for n in ast.walk(parsed(template))
+        for n in nodes_of(parsed(template))
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "CONST"
     )
 
@@ -405,7 +406,7 @@ def renames(template: str, value: str, given: frozenset[str]) -> bool:
 @functools.cache
 def names_of(template: str) -> frozenset[str]:
     """The names in a template."""
-    return frozenset(n.id for n in ast.walk(parsed(template)) if isinstance(n, ast.Name))
+    return frozenset(n.id for n in nodes_of(parsed(template)) if isinstance(n, ast.Name))
 
 
 __all__ = [

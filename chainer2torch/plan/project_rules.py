@@ -7,7 +7,7 @@ of single parameters, the communicators without exchange of arrays. A program is
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
@@ -162,6 +162,7 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
     What a class says that writes a formula of its own is about its own settings.
     """
     known = own_rules.SETTINGS if analysis.once(_files)[module] in analysis.once(_with_own_adams) else frozenset()
+    names = {*_MEMBERS, freezing.RULE, freezing.SWITCH, freezing.RELEASE, "hyperparam", *_SETTINGS, *_BOUNDS}
     return any(
         node.attr in _MEMBERS
         and not _never_scales(analysis, module, node)
@@ -175,7 +176,8 @@ def _looks_into_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:
         or node.attr in (_SETTINGS | _BOUNDS) - known
         and _may_be_optimizer(analysis, analysis.kind(node.value), node.attr)
         and not _writes_a_formula(analysis, module, node)
-        for node in module.source.of(ast.Attribute)
+        for name in names & module.source.attributes.keys()
+        for node in module.source.attributes[name]
     ) or any(
         node.value in _SETTINGS - known and not _writes_a_formula(analysis, module, node)
         for node in module.source.of(ast.Constant)
@@ -250,9 +252,9 @@ def _looks_into_iterators(analysis: Analysis, module: ModuleInfo) -> bool:
         return True
     if any(_orders_by_position(analysis, call) for call in module.source.of(ast.Call)):
         return True
-    return any(
-        _is_inside_iterator(analysis, node) or _is_maker(analysis, module, node)
-        for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute))
+    inside = (node for name in _INSIDE_ITERATORS | {"batch_size"} for node in module.source.attributes.get(name, ()))
+    return any(_is_inside_iterator(analysis, node) for node in inside) or any(
+        _is_maker(analysis, module, node, names) for node, names in analysis.references_in(module.source)
     )
 
 
@@ -268,24 +270,21 @@ def _orders_by_position(analysis: Analysis, call: ast.Call) -> bool:
     return False
 
 
-def _is_inside_iterator(analysis: Analysis, node: ast.AST) -> bool:
+def _is_inside_iterator(analysis: Analysis, node: ast.Attribute) -> bool:
     """Whether a member is one that batches of a loader do not have, or have only for reading."""
-    if not isinstance(node, ast.Attribute):
-        return False
     sets = isinstance(node.ctx, ast.Store) and node.attr == "batch_size"
     of = options(analysis.kind(node.value)) if sets or node.attr in _INSIDE_ITERATORS else ()
     return any(isinstance(k, Inst) and _is_iterator(analysis, k) for k in of)
 
 
-def _is_maker(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
+def _is_maker(analysis: Analysis, module: ModuleInfo, node: ast.Name | ast.Attribute, names: Iterable[str]) -> bool:
     """Whether the class of an iterator is a value, or another iterator is built on one."""
-    refs = [k.name for k in options(analysis.kind(node)) if isinstance(k, Ref)]
-    if any(name.rpartition(".")[2] in _ITERATOR_MAKERS for name in refs):
+    if any(name.rpartition(".")[2] in _ITERATOR_MAKERS for name in names):
         return True
     parent = module.source.parents.get(node)
     is_called = isinstance(parent, ast.Call) and parent.func is node
-    loads = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-    return loads and not is_called and any(analysis.rules.canonical(name) in _ITERATORS for name in refs)
+    loads = isinstance(node.ctx, ast.Load)
+    return loads and not is_called and any(analysis.rules.canonical(name) in _ITERATORS for name in names)
 
 
 def _is_iterator(analysis: Analysis, inst: Inst) -> bool:
@@ -301,12 +300,10 @@ def _building_on_image_sets(analysis: Analysis) -> frozenset[int]:
 
 
 def _builds_on_image_sets(analysis: Analysis, module: ModuleInfo) -> bool:
-    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
-        refs = [k.name for k in options(analysis.kind(node)) if isinstance(k, Ref)]
-        if any(analysis.rules.canonical(name) in _IMAGE_SETS for name in refs):
+    for node, names in analysis.references_in(module.source):
+        if any(analysis.rules.canonical(name) in _IMAGE_SETS for name in names):
             parent = module.source.parents.get(node)
-            loads = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-            if loads and not (isinstance(parent, ast.Call) and parent.func is node):
+            if isinstance(node.ctx, ast.Load) and not (isinstance(parent, ast.Call) and parent.func is node):
                 return True
     return any(
         isinstance(node, ast.Subscript)

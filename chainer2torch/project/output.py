@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from chainer2torch.analysis.memory import made_once
 from chainer2torch.project import files, gitstate
 from chainer2torch.vendor import compat_file
 from chainer2torch.vendor.choices import has_choices
@@ -130,7 +131,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
                 word for place, found in said.items() if place in places or _share_a_path(place, root) for word in found
             }
             settings = words_of_settings(tree) if has_choices(names) else ()
-            new = compat_file.build(names, style=tree.style, said=heard, settings=settings).encode()
+            new = _built(tree, names, heard, settings).encode()
         except (FileError, compat_file.VendorError) as error:
             internal = FileError("C2T009", tree.show(relative), str(error))
             problems.append(error if isinstance(error, FileError) else internal)
@@ -138,6 +139,17 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             continue
         if new != old:
             yield Change(tree, relative, old, new)
+
+
+def _built(tree: Tree, names: set[str], heard: set[str], settings: Iterable[str]) -> str:
+    """The text of a module of helpers; it need not be built anew for what an earlier run has built it for."""
+    parts = [sorted(names), tree.style, sorted(heard), sorted(settings)]
+    return made_once(
+        tree.memory,
+        lambda: compat_file.build(names, style=tree.style, said=heard, settings=settings),
+        "helpers",
+        *parts,
+    )
 
 
 def _words(tree: Tree, texts: dict[str, str]) -> dict[str, set[str]]:

@@ -43,9 +43,10 @@ def version_of_all(rule_dirs: Iterable[Path]) -> str:
     for folder, endings in [(Path(__file__).parents[1], (".py", ".toml")), (rules_dir(), (".toml",))] + [
         (folder, (".toml",)) for folder in rule_dirs
     ]:
-        for name in sorted(_below(str(folder), endings)):
+        for name in sorted(_below(str(folder), "", endings)):
             found.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
-            found.update(Path(folder, name).read_bytes())
+            with open(f"{folder}{os.sep}{name}", "rb") as file:
+                found.update(file.read())
     return found.hexdigest()
 
 
@@ -56,11 +57,19 @@ def _libcst() -> str:
         return ""
 
 
-def _below(folder: str, endings: tuple[str, ...]) -> Iterable[str]:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            if name.endswith(endings):
-                yield os.path.relpath(os.path.join(place, name), folder)
+def _below(folder: str, inside: str, endings: tuple[str, ...]) -> Iterable[str]:
+    """The files in a folder with these endings, by their paths in it; ``inside`` is "" or ends in a separator."""
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:  # who reads the tables says that there is no such folder
+        return
+    for entry in entries:
+        if not entry.is_dir():
+            if entry.name.endswith(endings):
+                yield inside + entry.name
+        elif not entry.is_symlink():
+            yield from _below(entry.path, f"{inside}{entry.name}{os.sep}", endings)
 
 
 class ResultCache:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from chainer2torch.plan.site import Mention, Site
 from chainer2torch.project.files import Entry, Source
 from chainer2torch.project.visible import visible
+
+if TYPE_CHECKING:
+    from chainer2torch.analysis.memory import Memory
 
 
 class ResultLike(Protocol):
@@ -88,6 +91,7 @@ class Tree:
     requirements: dict[str, MovedLike] = dataclasses.field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
     pin: PinLike | None = None
+    memory: Memory | None = None  # what earlier runs have found, whatever the tree
     style: str = "faithful"  # the style of the output, which says what the helpers are
     trainer: str = ""  # what its Trainer programs run on, where that is not the usual loop
     interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed

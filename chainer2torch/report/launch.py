@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chainer2torch.plan.launching import ON_ONE_DEVICE, ONE_PROCESS
 from chainer2torch.report.model import Report
 
 _STARTED_BY_TORCHRUN = (
@@ -17,10 +18,6 @@ def launch_command(report: Report) -> str:
     sites = [(row.path, site) for row in report.files for site in row.sites if site.symbol in _STARTED_BY_TORCHRUN]
     if not sites:
         return ""
-    # only here: it takes the planner along, and files without Chainer are decided in less time than that
-    from chainer2torch.plan.passes.native_reasons import ONE_PROCESS
-    from chainer2torch.plan.passes.single_device import ON_ONE_DEVICE
-
     alone = (ON_ONE_DEVICE, ONE_PROCESS)
     scripts = sorted({path for path, site in sites if not site.message.endswith(alone)})
     if not scripts:

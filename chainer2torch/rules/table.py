@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chainer2torch.rules.groups import rows_of_groups
 from chainer2torch.rules.resources import rules_dir
 from chainer2torch.rules.row import (
     MACROS,
@@ -22,7 +21,7 @@ from chainer2torch.rules.row import (
     unknown_keys,
 )
 from chainer2torch.rules.lazy_tables import Later, Rows
-from chainer2torch.rules.table_files import Library, RulesError, libraries_of, parsed, prefix_of, read_table, text_of
+from chainer2torch.rules.table_files import Library, RulesError, fields_of, libraries_of, prefix_of, read_table
 
 _NATIVE_FOLDER = "native/"  # the tables of the native style, which stand over the others
 
@@ -264,15 +263,11 @@ def _add_native(
 
     A table with ``unless`` leaves those beneath to projects about which the answer to this question is yes.
     """
-    text = text_of(path, label, problems)
-    data = parsed(text, label, problems)
-    rows = old if data.pop("era", None) else today
-    prefix = prefix_of(data.pop("module", ""))
-    unless = data.pop("unless", "")
-    grouped: list[str] = []
-    groups = list(rows_of_groups(data, grouped))
-    problems.extend(f"{label}: {problem}" for problem in grouped)
-    for key, fields in (*data.items(), *groups):
+    about, found = fields_of(path, label, problems, lazy)
+    rows = old if about.pop("era", None) else today
+    prefix = prefix_of(about.pop("module", ""))
+    unless = about.pop("unless", "")
+    for key, fields in found:
         name = prefix + key
         if name not in rows:
             problems.append(f"{label} [{key}]: the native style changes a row that there is, and there is none")
@@ -283,7 +278,7 @@ def _add_native(
         if lazy:
             rows[name] = Later(functools.partial(make, []))
             continue
-        errors = list(unknown_keys(fields, ROW_KEYS))
+        errors = list(unknown_keys(fields.value(), ROW_KEYS))
         row = make(errors)
         errors = errors or list(check(row))
         problems.extend(f"{label} [{key}]: {error}" for error in errors)
@@ -291,11 +286,13 @@ def _add_native(
             rows[name] = row
 
 
-def _native_row(below: Row | Later[Row], name: str, label: str, fields: dict[str, Any], errors: list[str]) -> Row:
+def _native_row(
+    below: Row | Later[Row], name: str, label: str, fields: Later[dict[str, Any]], errors: list[str]
+) -> Row:
     """The row of a name in the native style."""
     base = below.value() if isinstance(below, Later) else below
-    own = row_of(name, label, fields, errors)
-    return in_native_style(base, own, fields.keys())
+    own = row_of(name, label, fields.value(), errors)
+    return in_native_style(base, own, fields.value().keys())
 
 
 def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:

@@ -56,6 +56,31 @@ def read_table(
     return about, found
 
 
+def fields_of(
+    path: Path, label: str, problems: list[str], lazy: bool
+) -> tuple[dict[str, Any], list[tuple[str, Later[dict[str, Any]]]]]:
+    """What a table of the native style says above its rows, and the keys of each row by its name."""
+    text = text_of(path, label, problems)
+    parts = cut(text) if lazy else None
+    if parts is not None:
+        texts = [(part, Later(functools.partial(_sound, part.text, label))) for part in parts[1]]
+        return parsed(parts[0], label, problems), [
+            (key, Later(functools.partial(_fields, key, part, data))) for part, data in texts for key in part.names
+        ]
+    data = parsed(text, label, problems)
+    about: dict[str, Any] = {key: data.pop(key) for key in ("era", "module", "unless") if key in data}
+    grouped: list[str] = []
+    groups = list(rows_of_groups(data, grouped))
+    problems.extend(f"{label}: {problem}" for problem in grouped)
+    return about, [(key, Later(functools.partial(dict, fields))) for key, fields in (*data.items(), *groups)]
+
+
+def _fields(key: str, part: Part, data: Later[dict[str, Any]]) -> dict[str, Any]:
+    """The keys of one row of a part."""
+    fields: dict[str, Any] = row_of_group(data.value(), key) if part.group else data.value()[key]
+    return fields
+
+
 @dataclasses.dataclass(frozen=True)
 class _Place:
     """Where a row stands: what its name begins with, the file, and the kind of the rows there."""
@@ -89,8 +114,7 @@ def _sound(text: str, label: str) -> dict[str, Any]:
 def _later(place: _Place, key: str, part: Part, data: Later[dict[str, Any]]) -> Row:
     """One row of a part."""
     problems: list[str] = []
-    fields = row_of_group(data.value(), key) if part.group else data.value()[key]
-    row = row_of(place.prefix + key, place.label, fields, problems, place.kind)
+    row = row_of(place.prefix + key, place.label, _fields(key, part, data), problems, place.kind)
     if problems:
         raise RulesError("\n".join(problems))
     return row

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from chainer2torch.analysis.source import nodes_of
+
 _MAKE_FIELDS = {"NamedTuple", "TypedDict", "Protocol", "dataclass"}
 _FOR_TOOLS = re.compile(r"  # (?:type: ignore|noqa)\b.*$")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -67,7 +69,7 @@ def unannotate(node: ast.stmt, lines: dict[int, str]) -> set[int]:
 
 def makes_fields(node: ast.ClassDef) -> bool:
     """Whether the annotations in a class are its fields."""
-    said = [part for root in (*node.bases, *node.decorator_list) for part in ast.walk(root)]
+    said = [part for root in (*node.bases, *node.decorator_list) for part in nodes_of(root)]
     return any(
         (part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else "")
         in _MAKE_FIELDS

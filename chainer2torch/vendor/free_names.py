@@ -6,7 +6,7 @@ import ast
 import functools
 from collections.abc import Iterable, Iterator
 
-from chainer2torch.analysis.source import child_nodes
+from chainer2torch.analysis.source import child_nodes, nodes_of
 
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _OF_SCOPES = frozenset(
@@ -114,7 +114,7 @@ def _annotation_nodes(scope: ast.AST) -> list[ast.expr]:
 def _quoted(annotation: ast.expr | None) -> set[str]:
     """Names in annotations that are written as strings."""
     found: set[str] = set()
-    for child in ast.walk(annotation) if annotation is not None else ():
+    for child in nodes_of(annotation) if annotation is not None else ():
         if isinstance(child, ast.Constant) and isinstance(child.value, str):
             try:
                 found |= free_names([ast.parse(child.value, mode="eval")])

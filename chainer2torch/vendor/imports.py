@@ -11,6 +11,7 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Sequence
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.vendor.free_names import outer_names
 from chainer2torch.vendor.rooms import Import, Piece, Room, VendorError, replaced
 
@@ -63,8 +64,8 @@ def _respelled(room: Room, piece: Piece, item: Import, text: str, instead: Impor
     tree = ast.parse(piece.text)
     names = list(outer_names(tree, item.binds))
     lines = piece.text.split("\n")
-    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    bound |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound = {node.arg for node in nodes_of(tree) if isinstance(node, ast.arg)}
+    bound |= {node.id for node in nodes_of(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     # up to Python 3.11 a name in a text of several parts has no place of its own
     placed = all(lines[node.lineno - 1].encode()[node.col_offset :].startswith(node.id.encode()) for node in names)
     new = replaced(piece.text, [(node, text) for node in names]) if placed else ""

@@ -96,7 +96,7 @@ def shorter_headers(node: ast.stmt, lines: dict[int, str], left_out: Collection[
     """
     gone: set[int] = set()
     marks = any(_MARK.search(lines[row]) for row in range(node.lineno - 1, node.end_lineno or 0))
-    for function in ast.walk(node) if marks or every else ():
+    for function in nodes_of(node) if marks or every else ():
         if isinstance(function, _Method):
             end = rows_of(function.body[0], lines).start
             rows = [row for row in range(function.lineno - 1, end) if row not in left_out]

@@ -179,7 +179,7 @@ class Definition:
     @functools.cached_property
     def calls_eagerly(self) -> bool:
         """Whether something is called when the module is imported."""
-        return any(isinstance(child, ast.Call) for part in eager_parts(self.core) for child in ast.walk(part))
+        return any(isinstance(child, ast.Call) for part in eager_parts(self.core) for child in nodes_of(part))
 
     def attributes(self, alias: str, eager: bool) -> set[str]:
         """What it takes from the module ``alias``."""
@@ -315,6 +315,6 @@ def _defined(node: ast.stmt) -> tuple[str, ...]:
     if isinstance(node, _FUNCTIONS | ast.ClassDef):
         return (node.name,)
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    if not all(isinstance(leaf, ast.Name | ast.Tuple | ast.Store) for target in targets for leaf in ast.walk(target)):
+    if not all(isinstance(leaf, ast.Name | ast.Tuple | ast.Store) for target in targets for leaf in nodes_of(target)):
         return ()
-    return tuple(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
+    return tuple(leaf.id for target in targets for leaf in nodes_of(target) if isinstance(leaf, ast.Name))

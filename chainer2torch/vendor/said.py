@@ -274,4 +274,4 @@ def _in_body(cls: ast.ClassDef) -> set[str]:
     """The names that the body of a class uses itself: ``next = __next__``, ``@epoch.setter``."""
     parts: list[ast.AST] = [part for child in cls.body for part in getattr(child, "decorator_list", [])]
     parts += [child for child in cls.body if not isinstance(child, _OWN_SCOPE)]
-    return {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return {node.id for part in parts for node in nodes_of(part) if isinstance(node, ast.Name)}

@@ -96,7 +96,7 @@ def _may_step_itself(cls: ast.ClassDef) -> bool:
     named = any(part in last(base).lower() for base in cls.bases for part in _OPTIMIZERS)
     methods = (child for child in cls.body if isinstance(child, ast.FunctionDef) and child.name == "update")
     return any(
-        not _LOSSES.isdisjoint(a.arg for a in ast.walk(method.args) if isinstance(a, ast.arg))
+        not _LOSSES.isdisjoint(a.arg for a in nodes_of(method.args) if isinstance(a, ast.arg))
         or named
         and (method.args.vararg is not None or len(method.args.args) > 1)
         for method in methods
@@ -171,7 +171,7 @@ def _names_device(nodes: Nodes, texts: Collection[Any]) -> bool:
     if "get_device" in nodes.attributes or any(map(_NAME_OF_DEVICE.match, texts)):
         return True
     defaults = (node.value for node in nodes.keywords.get("default", ()))  # of an option: '0', ['0', '1']
-    parts = (part.value for value in defaults for part in ast.walk(value) if isinstance(part, ast.Constant))
+    parts = (part.value for value in defaults for part in nodes_of(value) if isinstance(part, ast.Constant))
     return any(isinstance(text, str) and text.isdecimal() and len(text) < _DIGITS for text in parts)
 
 
@@ -199,9 +199,9 @@ class _Devices:
                 for target in node.targets:
                     self.assigned.setdefault(_text(target), []).append(node.value)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+                own = {a.arg for a in nodes_of(node.args) if isinstance(a, ast.arg)}
                 if getattr(node, "name", "") == "__init__" and id(node) in self.classes.in_training:
-                    inside = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in own)
+                    inside = (n for n in nodes_of(node) if isinstance(n, ast.Name) and n.id in own)
                     self.handed_on.update(id(name) for name in inside)
                 else:
                     self.parameters |= own - self._with_devices(node)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 Place = tuple[ast.AST, str]  # the function, or the class, and the name (or the attribute of its objects)
 
@@ -93,8 +93,8 @@ def _place(source: Source, node: ast.Name | ast.Attribute) -> Place | None:
 
 def _bound_inside(scope: ast.AST) -> set[str]:
     """The names of a lambda's parameters, of a comprehension, of a class body."""
-    return {n.arg for n in ast.walk(scope) if isinstance(n, ast.arg)} | {
-        n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    return {n.arg for n in nodes_of(scope) if isinstance(n, ast.arg)} | {
+        n.id for n in nodes_of(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
 
 

@@ -172,11 +172,11 @@ def _makes(node: ast.AST, name: str) -> bool:
         return any(
             getattr(part, "name", "") == name
             or isinstance(part, (ast.Assign, ast.AnnAssign))
-            and any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(part))
+            and any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in nodes_of(part))
             for part in node.body
         )
     if isinstance(node, ast.Call) and _text_end(node.func).endswith(_NAMING):
-        texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        texts = [n.value for n in nodes_of(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
         return any(name in re.findall(r"\w+", text) for text in texts)
     return False
 

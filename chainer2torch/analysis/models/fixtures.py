@@ -10,6 +10,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, HostArray, Kind, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
 
 _FIXTURE = Ref("pytest.fixture")
 
@@ -38,7 +39,7 @@ def _parametrized(node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     texts = [
         inner.value
         for decorator in node.decorator_list
-        for inner in ast.walk(decorator)
+        for inner in nodes_of(decorator)
         if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
     ]
     return {name.strip() for text in texts for name in text.split(",")}

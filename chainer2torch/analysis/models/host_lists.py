@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 # libraries whose functions get arrays of the host, and functions of Python that read a list of numbers
 _LIBRARIES = frozenset({"json", "matplotlib", "numpy", "pandas", "pickle", "pylab", "scipy", "seaborn", "statistics"})
@@ -125,7 +125,7 @@ def _is_inner(source: Source, use: ast.AST, scope: ast.AST) -> bool:
 
 def _is_argument(scope: ast.AST, name: str) -> bool:
     arguments = getattr(scope, "args", None)
-    return arguments is not None and any(a.arg == name for a in ast.walk(arguments) if isinstance(a, ast.arg))
+    return arguments is not None and any(a.arg == name for a in nodes_of(arguments) if isinstance(a, ast.arg))
 
 
 def _is_empty_list(statement: ast.AST) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, Unknown
 from chainer2torch.analysis.models.xp_modules import CUPY, MODULE_OF
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -28,6 +28,7 @@ from chainer2torch.plan.questions.xp_uses import (
 )
 from chainer2torch.plan.questions.xp_variables import Variable
 
+_MAY_TAKE = frozenset({Func, Class, Inst, Unknown})  # what may be a function of the project
 _INLINE = 2  # so often a short device is written out at its uses instead of a line of its own
 
 
@@ -157,13 +158,16 @@ def _hand_over(context: Context, decisions: Decisions) -> None:
                 _rename(context, decisions, arg, arg.arg, name)
                 if default is not None and host_of(context, default) is not None:
                     decisions.replace(default, HOST, {})
+    names = {name for _, name in parameters}
     for node in context.source.of(ast.Name) if parameters else ():
         assert isinstance(node, ast.Name)
-        name = parameter(context, node)
+        name = parameter(context, node) if node.id in names else None
         if name is not None:
             decisions.replace(node, name, {})
     for call in context.source.of(ast.Call) if parameters else ():
         assert isinstance(call, ast.Call)
+        if context.kind(call.func).__class__ not in _MAY_TAKE:
+            continue
         for argument in (*call.args, *(k.value for k in call.keywords)):
             wanted = parameter_for(context, argument)
             name = parameters.get(wanted) if wanted is not None else None

@@ -28,19 +28,22 @@ def run(context: Context) -> Decisions:
     """The copies of a file that has a slice with a negative step, or a function of NumPy's that turns arrays round."""
     decisions = Decisions(context)
     for node in dict.fromkeys((*_arguments(context), *_items(context))):
-        kinds = options(context.kind(node))
-        if all(isinstance(kind, HostArray) for kind in kinds) and runs_backwards(context, node):
+        if _is_of_host(context, node) and runs_backwards(context, node):
             wrap(context, decisions, node, "value.copy()")
     return decisions
+
+
+def _is_of_host(context: Context, node: ast.expr) -> bool:
+    return all(isinstance(kind, HostArray) for kind in options(context.kind(node)))
 
 
 def _arguments(context: Context) -> Iterator[ast.expr]:
     """What functions of the project are handed; the element that a list is given."""
     for call in context.source.of(ast.Call):
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = [value for value in (*call.args, *(k.value for k in call.keywords)) if _is_of_host(context, value)]
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "insert"):
             yield from call.args[-1:]
-        elif all(_only_reads(context, kind) for kind in options(context.kind(call.func))):
+        elif given and all(_only_reads(context, kind) for kind in options(context.kind(call.func))):
             yield from given
 
 
@@ -55,13 +58,13 @@ def _only_reads(context: Context, callee: Kind) -> bool:
         return False
     if isinstance(function, ast.Lambda):
         return True
-    names = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    names = {one.arg for one in nodes_of(function.args) if isinstance(one, ast.arg)}
     return not any(_writes(node) & names for node in nodes_of(function))
 
 
 def _meets_torch(context: Context, function: FuncInfo, depth: int = 0) -> bool:
     """Whether a function, or one that it calls, names something of Chainer's, or calls an object that it was handed."""
-    handed = {one.arg for one in ast.walk(function.node.args) if isinstance(one, ast.arg)}
+    handed = {one.arg for one in nodes_of(function.node.args) if isinstance(one, ast.arg)}
     for node in nodes_of(function.node):
         kind = context.kind(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if isinstance(kind, Ref) and kind.name.partition(".")[0] in _LIBRARIES:

@@ -24,6 +24,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 
 HOLDERS = frozenset({"get_iterator", "_iterators"})
 _CORE = "update_core"
@@ -53,14 +54,14 @@ class Drawing:
 def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     """How ``update_core`` of a class, and what it calls, draw the batch; None: not so that a parameter could do."""
     methods = {n.name: n for n in cls.node.body if isinstance(n, ast.FunctionDef)}
-    parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
+    parents, nodes = cls.module.source.parents, list(nodes_of(cls.node))
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
     apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
     held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
-    said = {n.attr for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute)}
+    said = {n.attr for n in nodes_of(cls.module.source.tree) if isinstance(n, ast.Attribute)}
     found: dict[str, Drawing] = {}
     for name, method in methods.items():
-        inside = list(ast.walk(method))
+        inside = list(nodes_of(method))
         holding = [n for n in inside if n in held]
         held = [n for n in held if n not in holding]
         if holding and (name == _CORE or name in said):  # what nobody calls stays as it is: a loader has no `next`
@@ -79,7 +80,7 @@ def further_draws(cls: ClassInfo) -> list[tuple[ast.Call, ast.expr]]:
 
     There are none where something in the file already has the name of the method that would take their place.
     """
-    calls = (n for n in ast.walk(cls.node) if isinstance(n, ast.Call))
+    calls = (n for n in nodes_of(cls.node) if isinstance(n, ast.Call))
     found = [(call, name) for call in calls if (name := _other_name(_drawn_from(call))) is not None]
     return found if found and not _is_taken(cls) else []
 
@@ -88,13 +89,13 @@ def own_draws(cls: ClassInfo) -> list[Drawing] | None:
     """The methods of a class that draw of the main iterator; None: one does more with it than to draw."""
     if _is_taken(cls):
         return None
-    parents, nodes = cls.module.source.parents, list(ast.walk(cls.node))
+    parents, nodes = cls.module.source.parents, list(nodes_of(cls.node))
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
     apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
     held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
     found: list[Drawing] = []
     for method in (n for n in cls.node.body if isinstance(n, ast.FunctionDef)):
-        inside = list(ast.walk(method))
+        inside = list(nodes_of(method))
         lookups = [n for n in inside if _is_main(n) and n not in idle]
         holding = [n for n in held if n in inside]
         drawing = _draws_in(method, lookups) if lookups else None
@@ -106,7 +107,7 @@ def own_draws(cls: ClassInfo) -> list[Drawing] | None:
 
 
 def _is_taken(cls: ClassInfo) -> bool:
-    names = (getattr(n, "attr", getattr(n, "name", None)) for n in ast.walk(cls.module.source.tree))
+    names = (getattr(n, "attr", getattr(n, "name", None)) for n in nodes_of(cls.module.source.tree))
     return not _OF_THE_BASE.isdisjoint(names)
 
 
@@ -115,12 +116,12 @@ def _handed_on(cls: ClassInfo, methods: dict[str, ast.FunctionDef], found: dict[
     todo = [name for name in found if name != _CORE]
     while todo:
         name = todo.pop()
-        mentions = [n for n in ast.walk(cls.module.source.tree) if isinstance(n, ast.Attribute) and n.attr == name]
-        calls = {n.func: n for n in ast.walk(cls.node) if isinstance(n, ast.Call)}
+        mentions = [n for n in nodes_of(cls.module.source.tree) if isinstance(n, ast.Attribute) and n.attr == name]
+        calls = {n.func: n for n in nodes_of(cls.node) if isinstance(n, ast.Call)}
         if not all(node in calls and is_self(node.value) for node in mentions):
             return None
         for caller, method in methods.items():
-            passed = tuple((calls[n], found[name].batch) for n in mentions if n in set(ast.walk(method)))
+            passed = tuple((calls[n], found[name].batch) for n in mentions if n in set(nodes_of(method)))
             if not passed:
                 continue
             if caller not in found:
@@ -138,7 +139,7 @@ def _drawing_of(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | No
 
 def _draws_in(method: ast.FunctionDef, lookups: list[ast.AST]) -> Drawing | None:
     """What a method draws, if it only draws from what it looks up."""
-    inside = list(ast.walk(method))
+    inside = list(nodes_of(method))
     named = [n for n in inside if isinstance(n, ast.Assign) and n.value in lookups]
     iterators = {n.targets[0].id for n in named if len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)}
     stores = [n for n in inside if isinstance(n, ast.Name) and n.id in iterators and isinstance(n.ctx, ast.Store)]
@@ -204,13 +205,13 @@ def _drawn_from(call: ast.Call) -> ast.expr | None:
 
 def _batch_name(method: ast.FunctionDef, draws: list[ast.Call]) -> tuple[str, bool]:
     """The name of the parameter, and whether the statements that draw only give the batch this name."""
-    names = [n for n in ast.walk(method) if isinstance(n, (ast.Name, ast.arg))]
+    names = [n for n in nodes_of(method) if isinstance(n, (ast.Name, ast.arg))]
     bound = {
         n.targets[0].id: n
-        for n in ast.walk(method)
+        for n in nodes_of(method)
         if isinstance(n, ast.Assign) and n.value in draws and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name)
     }
-    count = sum(isinstance(n, ast.Assign) and n.value in draws for n in ast.walk(method))
+    count = sum(isinstance(n, ast.Assign) and n.value in draws for n in nodes_of(method))
     if len(bound) == 1 and count == len(draws):
         ((name, _),) = bound.items()
         first = min(draw.lineno for draw in draws)
@@ -221,7 +222,7 @@ def _batch_name(method: ast.FunctionDef, draws: list[ast.Call]) -> tuple[str, bo
 
 def _free(method: ast.FunctionDef) -> str:
     """A name for the parameter that nothing has in the method."""
-    taken = {n.arg if isinstance(n, ast.arg) else n.id for n in ast.walk(method) if isinstance(n, (ast.Name, ast.arg))}
+    taken = {n.arg if isinstance(n, ast.arg) else n.id for n in nodes_of(method) if isinstance(n, (ast.Name, ast.arg))}
     return next(n for n in (_BATCH, *(f"{_BATCH}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
 
 

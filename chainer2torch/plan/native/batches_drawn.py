@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 
 _NEXT = frozenset({"next", "__next__"})
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -91,7 +92,7 @@ def _has(analysis: Analysis, classes: Sequence[ClassInfo | str], name: str) -> b
     single = [cls for cls in classes if isinstance(cls, ClassInfo) and draws_of(analysis, cls) == ONE]
     owners = {owner for cls in single for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)}
     return any(name in owner.attrs or name in owner.methods for owner in owners) or any(
-        getattr(node, "attr", "") == name for owner in owners for node in ast.walk(owner.node)
+        getattr(node, "attr", "") == name for owner in owners for node in nodes_of(owner.node)
     )
 
 
@@ -236,7 +237,7 @@ def _repeated(each: set[Draws], times: Draws) -> Draws:
 def _named(function: ast.AST) -> dict[str, list[ast.expr]]:
     """What a function gives to its variables: ``it = self.get_iterator('main')``, ``a, b = self.a, self.b``."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         for target in node.targets if isinstance(node, ast.Assign) else []:
             value = node.value  # type: ignore[attr-defined]
             pairs = [(target, value)]

@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Objects, Use
@@ -38,7 +39,7 @@ def possible_classes(objects: Objects, use: Use) -> set[str | ClassInfo]:
     inner: ast.AST = use.node
     for outer in context.source.ancestors(use.node):
         if isinstance(outer, ast.If) and inner is not outer.test and places.is_simple(use.node):
-            if not places.is_rebound(use.node, (n for s in (*outer.body, *outer.orelse) for n in ast.walk(s))):
+            if not places.is_rebound(use.node, (n for s in (*outer.body, *outer.orelse) for n in nodes_of(s))):
                 found = _narrowed(objects, context, outer.test, use.node, found, inner in outer.body)
         elif isinstance(outer, ast.IfExp) and inner is not outer.test and places.is_simple(use.node):
             found = _narrowed(objects, context, outer.test, use.node, found, inner is outer.body)

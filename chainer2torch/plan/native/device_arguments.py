@@ -141,7 +141,7 @@ def _hands_parameter_on(context: Context, cls: ClassInfo, made: FuncInfo) -> boo
 
 def _asks(function: ast.AST, kwargs: str) -> bool:
     """Whether a function does anything with the device among its ``**kwargs``."""
-    texts = {node.value for node in ast.walk(function) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in nodes_of(function) if isinstance(node, ast.Constant)}
     return bool(texts & _DEVICES)
 
 

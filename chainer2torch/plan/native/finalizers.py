@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddParameter
@@ -38,7 +39,7 @@ def is_unclear(cls: ClassInfo) -> bool:
     node = _gets_none(cls)
     if node is None:
         return len(method.node.args.args) < 2
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names = {n.id for n in nodes_of(node) if isinstance(n, ast.Name)}
     return bool(node.decorator_list) or _MANAGER in names
 
 
@@ -55,7 +56,7 @@ def emit(context: Context, decisions: Decisions, base: str = _BASE) -> None:
         if node is None:
             continue
         decisions.edit(node, AddParameter(context.source.start(node), _MANAGER, "None"))
-        for call in ast.walk(node):
+        for call in nodes_of(node):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == _NAME:
                 if is_super(call.func.value) and not call.args and not call.keywords:
                     operands = {"CALLEE": context.operand(call.func)}

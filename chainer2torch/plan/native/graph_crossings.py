@@ -15,6 +15,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.graph_use import is_shared_by_callers
 from chainer2torch.plan.questions.kept_states import keeps_state
@@ -55,7 +56,7 @@ def is_last(context: Context, function: ast.AST | None, call: ast.Call) -> bool:
     ]
     if any(isinstance(node, (ast.For, ast.While, ast.Lambda)) for node in outer):
         return False
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             return False
         if isinstance(node, ast.Attribute) and node.attr in _KEEP:
@@ -83,7 +84,7 @@ class _Walk:
         self._own = _bound_in(function)
         self._models = {
             ast.unparse(node.func.value): ast.unparse(node.args[0])
-            for node in ast.walk(function)
+            for node in nodes_of(function)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "setup"
@@ -94,7 +95,7 @@ class _Walk:
 
     def take(self, statement: ast.stmt) -> None:
         """Finds old graphs that a statement sends backward, and takes it into account for what follows."""
-        for node in ast.walk(statement):
+        for node in nodes_of(statement):
             if not isinstance(node, ast.Call):
                 continue
             if self._hands_back(node):
@@ -125,7 +126,7 @@ class _Walk:
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
             for kind in options(self._analysis.kind(call.func))
             if isinstance(kind, Func)
-            for node in ast.walk(kind.info.node)
+            for node in nodes_of(kind.info.node)
         )
 
     def _stepped(self, call: ast.Call) -> list[str]:
@@ -173,9 +174,9 @@ class _Walk:
 
     def _graph_of(self, value: ast.expr) -> Graph:
         """The models that the graph of a value goes through: of the calls in it, and of the names in it."""
-        shown = {inner for node in ast.walk(value) if _only_shows(node) for inner in ast.walk(node)}
+        shown = {inner for node in nodes_of(value) if _only_shows(node) for inner in nodes_of(node)}
         parts: list[Graph] = []
-        for node in ast.walk(value):
+        for node in nodes_of(value):
             if node in shown:
                 continue
             if isinstance(node, ast.Name):
@@ -203,7 +204,7 @@ class _Walk:
             return False
         seen.add(info)
         own = _bound_in(info.node)
-        for call in (node for node in ast.walk(info.node) if isinstance(node, ast.Call)):
+        for call in (node for node in nodes_of(info.node) if isinstance(node, ast.Call)):
             for kind in options(self._analysis.kind(call.func)):
                 if self._analysis.is_link(kind) or isinstance(kind, Unknown) and _root(call.func) in own:
                     return True
@@ -231,14 +232,14 @@ def _bound_in(function: ast.AST) -> frozenset[str]:
     """The names that a function has itself: its parameters and what it assigns to."""
     return frozenset(
         node.arg if isinstance(node, ast.arg) else node.id
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.arg) or isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     )
 
 
 def _called_in(function: ast.AST) -> set[str]:
     """The names that are called as they are: functions and models."""
-    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    calls = (node for node in nodes_of(function) if isinstance(node, ast.Call))
     return {call.func.id for call in calls if isinstance(call.func, ast.Name)}
 
 
@@ -275,7 +276,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _bound(statement: ast.Assign | ast.AugAssign) -> list[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
+    return [n.id for target in targets for n in nodes_of(target) if isinstance(n, ast.Name)]
 
 
 __all__ = ["crossed", "is_outlived"]

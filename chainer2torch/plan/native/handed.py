@@ -49,6 +49,7 @@ _UNSEEN = frozenset({_CORE, "order_sampler", "new_epoch"})
 _COUNTERS = frozenset({"epoch", "epoch_detail", "is_new_epoch", "iteration", "previous_epoch_detail"})
 _BETWEEN = frozenset({"epoch", "epoch_detail", "iteration"})  # what a manager says as well between two updates
 _WITHIN = frozenset({"iteration"})  # and what it says within one, as it counts an epoch when the update is done
+_MEMBERS = _UNSEEN | HOLDERS | _COUNTERS | {"update"}
 # what an updater may not say otherwise than Chainer's
 _CLOCKWORK = _COUNTERS | frozenset("update finalize connect_trainer serialize get_iterator get_all_optimizers".split())
 _OPTIONS = frozenset({"loss_scale", "auto_new_epoch", "order_sampler"})
@@ -164,7 +165,10 @@ def _allows(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether nothing in a file looks into an updater, steps it, or draws batches otherwise."""
     if any(node.arg in _OPTIONS and not _is_of_backward(module, node) for node in module.source.of(ast.keyword)):
         return False
-    return all(_is_harmless(analysis, module, node) for node in module.source.of(ast.Attribute, ast.Name))
+    members = module.source.attributes
+    return all(_is_harmless_name(name) for _, name in analysis.names_in(module.source)) and all(
+        _is_harmless(analysis, module, node) for name in _MEMBERS & members.keys() for node in members[name]
+    )
 
 
 def _is_of_backward(module: ModuleInfo, keyword: ast.AST) -> bool:
@@ -173,15 +177,13 @@ def _is_of_backward(module: ModuleInfo, keyword: ast.AST) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
 
 
-def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> bool:
-    kind = analysis.kind(node) if isinstance(node, ast.expr) else None
-    name = str(getattr(kind, "name", ""))
+def _is_harmless_name(name: str) -> bool:
     if name.startswith("chainer.iterators.") and name not in _ITERATORS or name.startswith("chainermn.iterators."):
         return False
-    if name == _SHARED or name.startswith("chainermn.") and name.endswith("Updater"):
-        return False
-    if not isinstance(node, ast.Attribute):
-        return True
+    return name != _SHARED and not (name.startswith("chainermn.") and name.endswith("Updater"))
+
+
+def _is_harmless(analysis: Analysis, module: ModuleInfo, node: ast.Attribute) -> bool:
     if node.attr in _UNSEEN or node.attr in HOLDERS and not _is_inside(analysis, module, node):
         return False
     owners = [k.cls for k in options(analysis.kind(node.value)) if isinstance(k, Inst)]
@@ -202,7 +204,7 @@ def _is_between_updates(analysis: Analysis, module: ModuleInfo, node: ast.Attrib
     function = module.source.enclosing(node, *_FUNCTIONS)
     if not isinstance(function, _FUNCTIONS):
         return True
-    names = [a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)]
+    names = [a.arg for a in nodes_of(function.args) if isinstance(a, ast.arg)]
     if any("trainer" in name for name in names):
         return True
     return any(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
@@ -71,14 +72,18 @@ def _is_late(objects: Objects, use: Use) -> bool:
     return (
         known
         and not _is_wrapped(objects, use)
-        and not objects.any_file_seen_from(context, lambda module: _makes_long_forms(objects, module))
+        and objects.analysis.once(_making_long_forms).isdisjoint(objects.files_seen_from(context))
     )
 
 
-def _makes_long_forms(objects: Objects, module: ModuleInfo) -> bool:
+def _making_long_forms(analysis: Analysis) -> frozenset[ModuleInfo]:
+    return frozenset(module for module in analysis.project.modules.values() if _makes_long_forms(analysis, module))
+
+
+def _makes_long_forms(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file makes an optimizer with settings that no short late one has: it becomes Chainer's own class."""
     for call in module.source.of(ast.Call):
-        made = objects.analysis.kind(call.func)
+        made = analysis.kind(call.func)
         if not isinstance(made, Ref) or not made.name.startswith("chainer.optimizers."):
             continue
         names = {keyword.arg for keyword in call.keywords}

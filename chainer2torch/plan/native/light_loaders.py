@@ -10,6 +10,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Const, Inst, Ref
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
@@ -129,7 +130,7 @@ def _only_walks(objects: Objects, cls: ClassInfo) -> bool:
 
 def _asks_more(context: Context, method: ast.AST) -> bool:
     names = set[str]()
-    for node in ast.walk(method):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
+    for node in nodes_of(method):  # `iterator = self._iterators['main']`, `it = copy.copy(iterator)`
         pairs = [(t, node.value) for t in node.targets] if isinstance(node, ast.Assign) else []
         for target, value in pairs:
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -144,7 +145,7 @@ def _asks_more(context: Context, method: ast.AST) -> bool:
         or isinstance(node, ast.Attribute)
         and _is_iterator(node.value, names)
         and not (node.attr in _MEMBERS or node.attr == "reset" and _is_tested(context, node))
-        for node in ast.walk(method)
+        for node in nodes_of(method)
     )
 
 

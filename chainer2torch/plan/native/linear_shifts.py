@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native import places
@@ -31,12 +32,12 @@ def are_pairs(bound: Bound) -> bool:
 
 
 def _is_pair(node: ast.expr) -> bool:
-    return len(parts_of(node)) == 2 and not any(isinstance(n, (ast.NamedExpr, ast.Starred)) for n in ast.walk(node))
+    return len(parts_of(node)) == 2 and not any(isinstance(n, (ast.NamedExpr, ast.Starred)) for n in nodes_of(node))
 
 
 def _calls(node: ast.expr) -> bool:
     """Whether an expression may do something: it stands in one place, and is worked out once."""
-    return any(isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
+    return any(isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)) for n in nodes_of(node))
 
 
 class Linear:
@@ -45,7 +46,7 @@ class Linear:
     def __init__(self, context: Context, bound: Bound):
         self.times, self.values = bound.given["time_range"], bound.given["value_range"]
         self.first = parts_of(self.values)[0]
-        nodes = [n for given in bound.given.values() for n in ast.walk(given)]
+        nodes = [n for given in bound.given.values() for n in nodes_of(given)]
         own = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
         taken = own | names_in(context, places.function_of(context, self.values))
         self.names = dict(zip(("TIMES", "VALUES", "RATES"), (_free(name, taken) for name in _NAMES)))

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, Replace, ReplaceStatement
@@ -83,7 +84,7 @@ def _class_tests(objects: Objects, context: Context, decisions: Decisions) -> No
 def _are_loaders(objects: Objects, context: Context, node: ast.expr) -> bool:
     """Whether every iterator that a function is handed becomes a loader; what an updater keeps may be none."""
     scope = places.function_of(context, node)
-    arguments = [a.arg for a in ast.walk(getattr(scope, "args", ast.Pass())) if isinstance(a, ast.arg)]
+    arguments = [a.arg for a in nodes_of(getattr(scope, "args", ast.Pass())) if isinstance(a, ast.arg)]
     if not isinstance(node, ast.Name) or node.id not in arguments:
         return False
     kinds, found = options(context.kind(node)), objects.of(context.kind(node))
@@ -295,8 +296,8 @@ def _names(target: ast.expr) -> list[ast.Name]:
 def _free(context: Context, loop: ast.stmt, names: tuple[str, ...] = _COUNTERS) -> str:
     """``epoch``, or another name that the function does not bind."""
     function = places.function_of(context, loop) or context.source.tree
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    taken |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    taken = {n.id for n in nodes_of(function) if isinstance(n, ast.Name)}
+    taken |= {a.arg for a in nodes_of(function) if isinstance(a, ast.arg)}
     return next((name for name in names if name not in taken), f"_{names[0]}")
 
 

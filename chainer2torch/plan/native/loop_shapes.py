@@ -36,6 +36,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.kinds import NONE, Const, Ref, Tensor
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Use
@@ -222,9 +223,9 @@ def _is_at_end(context: Context, use: Use, flags: Sequence[Use], loop: ast.While
 
 def _is_quiet(context: Context, statements: Sequence[ast.stmt], batch: Batch) -> bool:
     """Whether statements may as well stand behind the draw of a batch: they compute, print and set rates."""
-    bound = {n.id for n in ast.walk(batch.target) if isinstance(n, ast.Name)}
-    bound |= {n.id for s in batch.statements for n in ast.walk(s) if isinstance(n, ast.Name) and not _is_load(n)}
-    for node in (n for statement in statements for n in ast.walk(statement)):
+    bound = {n.id for n in nodes_of(batch.target) if isinstance(n, ast.Name)}
+    bound |= {n.id for s in batch.statements for n in nodes_of(s) if isinstance(n, ast.Name) and not _is_load(n)}
+    for node in (n for statement in statements for n in nodes_of(statement)):
         if isinstance(node, ast.Name) and node.id in bound:
             return False
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and node.attr not in _RATES:
@@ -252,7 +253,7 @@ def _stop(context: Context, loop: ast.While, uses: Iterable[Use]) -> ast.expr | 
         return None
     epoch = any(u.parent is test.left and u.member == "epoch" for u in uses)
     bound = test.comparators[0]
-    return bound if epoch and places.is_simple(bound) and not places.is_rebound(bound, ast.walk(loop)) else None
+    return bound if epoch and places.is_simple(bound) and not places.is_rebound(bound, nodes_of(loop)) else None
 
 
 def _is_flag(test: ast.expr, uses: Iterable[Use]) -> bool:
@@ -319,18 +320,18 @@ def _converted(
     """``x, t = concat_examples(batch)`` behind, when nothing else asks for the list ``batch``."""
     if not isinstance(target, ast.Name):
         return None
-    at = next((i for i, s in enumerate(body) if any(_names_it(n, {target.id}) for n in ast.walk(s))), len(body))
+    at = next((i for i, s in enumerate(body) if any(_names_it(n, {target.id}) for n in nodes_of(s))), len(body))
     second = body[at] if at < len(body) else None
     if not isinstance(second, ast.Assign) or len(second.targets) != 1:
         return None
-    parts = {n.id for n in ast.walk(second.targets[0]) if isinstance(n, ast.Name)}
-    if any(_names_it(n, parts) for statement in body[:at] for n in ast.walk(statement)):
+    parts = {n.id for n in nodes_of(second.targets[0]) if isinstance(n, ast.Name)}
+    if any(_names_it(n, parts) for statement in body[:at] for n in nodes_of(statement)):
         return None
     value = second.value
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Name):
         return None
     scope = places.function_of(context, loop) or context.source.tree
-    names = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id]
+    names = [n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == target.id]
     owner = context.scope(target, target.id)
     own = [n for n in names if isinstance(n.ctx, ast.Load) and context.scope(n, n.id) is owner]
     loads = [n for n in own if _reaches(context, loop, n, target.id)]
@@ -355,8 +356,8 @@ def _reaches(context: Context, loop: ast.stmt, node: ast.Name, name: str) -> boo
     for around in context.source.ancestors(node):
         if around is loop:
             return True
-        if isinstance(around, (ast.For, ast.While)) and loop not in ast.walk(around):
-            if any(_binds(context, n, name, node) for n in ast.walk(around)):
+        if isinstance(around, (ast.For, ast.While)) and loop not in nodes_of(around):
+            if any(_binds(context, n, name, node) for n in nodes_of(around)):
                 return False
     return True
 

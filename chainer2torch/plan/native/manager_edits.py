@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -91,7 +92,7 @@ def _step(context: Context, group: Group, place: ast.AST, operands: dict[str, Op
     (batch,) = renamed(("batch",), taken)
     operands["BATCH"] = Operand(code=batch)
     names = taken | {
-        node.id for node in ast.walk(ast.parse(operands["UPDATER"].code or "")) if isinstance(node, ast.Name)
+        node.id for node in nodes_of(ast.parse(operands["UPDATER"].code or "")) if isinstance(node, ast.Name)
     }
     return Iteration("UPDATER.update_core(BATCH)", "LOADER", batch, taken=names)
 
@@ -124,7 +125,7 @@ def emit_names(context: Context, decisions: Decisions) -> None:
 def emit_annotations(context: Context, decisions: Decisions) -> None:
     """``trainer: Trainer`` in a signature: the manager, which the helper with Chainer's interface is, too."""
     for holder in context.source.of(ast.arg):
-        for node in ast.walk(holder.annotation) if holder.annotation is not None else ():
+        for node in nodes_of(holder.annotation) if holder.annotation is not None else ():
             if isinstance(node, (ast.Name, ast.Attribute)) and context.kind(node) == Ref(TRAINER):
                 if context.reference(node) is not None:
                     decisions.replace(node, _MANAGER, {})

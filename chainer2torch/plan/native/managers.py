@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import finalizers, imports, own_clocks
 from chainer2torch.plan.native.batches_drawn import draws_as_code
@@ -365,7 +366,7 @@ def _keep(context: Context, made: list[Managed], run: ast.Expr) -> bool:
     """Whether a path to the updater still leads to it where the training runs, whichever of these Trainers it is."""
     statements = [context.source.statement(one.call) for one in made]
     first = min(statement.lineno for statement in statements)
-    root = next(n.id for n in ast.walk(ast.parse(made[0].updater)) if isinstance(n, ast.Name))
+    root = next(n.id for n in nodes_of(ast.parse(made[0].updater)) if isinstance(n, ast.Name))
     scope = function_of(context, run)
     for store in context.source.of(ast.Name):
         if store.id != root or not isinstance(store.ctx, ast.Store) or store.lineno < first:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
@@ -65,7 +66,7 @@ def _is_new(context: Context, statement: ast.Expr, name: ast.Name) -> bool:
     source, scope = context.source, context.scopes.get(name)
     places = [
         n
-        for n in ast.walk(scope if scope is not None else source.tree)
+        for n in nodes_of(scope if scope is not None else source.tree)
         if isinstance(n, ast.Name) and n.id == name.id and context.scopes.get(n) is scope
     ]
     start = source.start(statement)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 
 from chainer2torch.analysis.kinds import Inst
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
@@ -233,7 +234,7 @@ class _Writer:
 
     def _named_once(self, setup: ast.Call) -> bool:
         """Whether the model may be named once only: ``setup(Net())`` makes one, and the optimizer is asked for it."""
-        return self._asks() and any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(model_of(setup)))
+        return self._asks() and any(isinstance(node, (ast.Call, ast.Await)) for node in nodes_of(model_of(setup)))
 
     def _asks(self) -> bool:
         """Whether the optimizer has to know its model."""

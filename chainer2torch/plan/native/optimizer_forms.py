@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.rules.signature import Bound
 
 _Class = TypeVar("_Class")
@@ -143,7 +144,7 @@ def arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> list[str
     """The keyword arguments, as parts of a template whose names are Chainer's parameters."""
     texts = []
     for keyword, value, default in form.options:
-        names = [n.id for n in ast.walk(ast.parse(value)) if isinstance(n, ast.Name)]
+        names = [n.id for n in nodes_of(ast.parse(value)) if isinstance(n, ast.Name)]
         if any(n in bound.given for n in names) or _filled(value, defaults) != default:
             texts.append(f"{keyword}={value}")
     return texts
@@ -166,7 +167,7 @@ def spread_arguments(form: Form, bound: Bound, defaults: Mapping[str, str]) -> l
 def _filled(value: str, defaults: Mapping[str, str]) -> str:
     """The value with Chainer's defaults in it."""
     tree = ast.parse(value, mode="eval")
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name):
             node.id = defaults.get(node.id, node.id)
     return ast.unparse(tree)

@@ -97,7 +97,7 @@ def free_name(context: Context, call: ast.Call) -> str:
     """``loss``, or another name that the function does not use."""
     function = places.function_of(context, call) or context.source.tree
     names = [n for n in nodes_of(function) if isinstance(n, ast.Name)]
-    taken = {n.id for n in names} | {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+    taken = {n.id for n in names} | {a.arg for a in nodes_of(function) if isinstance(a, ast.arg)}
     loads = [n for n in names if n.id == "loss" and isinstance(n.ctx, ast.Load)]
     bound = any(n.id == "loss" and isinstance(n.ctx, ast.Store) for n in names)
     if bound and all(_is_bound_behind(context, n, call) for n in loads):

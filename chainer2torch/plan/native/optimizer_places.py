@@ -13,6 +13,7 @@ import enum
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.escapes import asks_unknown
@@ -209,7 +210,7 @@ def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.C
     if not places.is_alone(context, second) or not is_statement(context, setup):
         return "set up inside of a larger expression"
     model = setup.args[0] if setup.args else setup.keywords[0].value
-    rebound = places.is_rebound(model, ast.walk(first))  # `optimizer, net = SGD(), Net()`
+    rebound = places.is_rebound(model, nodes_of(first))  # `optimizer, net = SGD(), Net()`
     if not rebound and places.is_steady(context, model, places.between(context, first, second)):
         return Place.MAKER
     return _at_setup(objects, inst, maker, use, first, second)
@@ -238,7 +239,7 @@ def _at_setup(
     ):
         return "used before it is set up"
     arguments = [*maker.args, *(k.value for k in maker.keywords)]
-    rebound = any(places.is_rebound(a, ast.walk(first)) for a in arguments)
+    rebound = any(places.is_rebound(a, nodes_of(first)) for a in arguments)
     if rebound or not all(places.is_steady(context, a, places.between(context, first, second)) for a in arguments):
         return "its arguments are not the same where it is set up"
     return Place.SETUP

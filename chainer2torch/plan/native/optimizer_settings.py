@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.class_checks import possible_classes
 from chainer2torch.plan.native.objects import Objects, Use
@@ -160,7 +161,7 @@ def _is_pure(value: ast.expr) -> bool:
         isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         or isinstance(node, ast.Call)
         and not (isinstance(node.func, ast.Name) and node.func.id in _PURE)
-        for node in ast.walk(value)
+        for node in nodes_of(value)
     )
 
 

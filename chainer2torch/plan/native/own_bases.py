@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.project_rules import has_short_optimizers
@@ -96,7 +97,7 @@ def _asks(context: Context, cls: ClassInfo) -> bool:
         isinstance(kind, Ref) and kind.name in _ASKED
         for other in analysis.classes.values()
         if cls in analysis.mro(other) and "serialize" in other.methods
-        for node in ast.walk(other.methods["serialize"].node)
+        for node in nodes_of(other.methods["serialize"].node)
         if isinstance(node, (ast.Name, ast.Attribute)) and not _asks_itself(context, node)
         for kind in options(analysis.kind(node))
     )

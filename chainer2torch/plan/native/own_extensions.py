@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Replace
@@ -53,7 +54,7 @@ def _knows_its_trainer(objects: Objects, info: FuncInfo, bound: bool) -> bool:
     if not args:
         return False
     context = objects.context(info.module)
-    loads = [n for n in ast.walk(info.node) if isinstance(n, ast.Name) and n.id == args[0].arg]
+    loads = [n for n in nodes_of(info.node) if isinstance(n, ast.Name) and n.id == args[0].arg]
     kinds = [k for load in loads if isinstance(load.ctx, ast.Load) for k in options(context.kind(load))]
     return all(isinstance(k, Inst) and objects.analysis.derives(k.cls, _TRAINER) for k in kinds)
 

@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import Func, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.optimizer_forms import HOOKS
 from chainer2torch.plan.project_rules import has_short_optimizers
@@ -44,8 +45,8 @@ def _uses_target_only(function: FuncInfo, first: int) -> bool:
     """Whether a function reads ``optimizer.target`` of what it gets, and does nothing else with it."""
     arguments = function.node.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)][first : first + 1]
-    parents = {child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)}
-    uses = [node for node in ast.walk(function.node) if isinstance(node, ast.Name) and node.id in names]
+    parents = {child: node for node in nodes_of(function.node) for child in ast.iter_child_nodes(node)}
+    uses = [node for node in nodes_of(function.node) if isinstance(node, ast.Name) and node.id in names]
     outer = [parents[node] for node in uses]
     return bool(names) and all(isinstance(node, ast.Attribute) and node.attr == "target" for node in outer)
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
@@ -171,7 +172,7 @@ def model_given(objects: Objects, context: Context, optimizer: ast.expr, setup: 
         return None
     call = made[0].value
     functions = [k.info for k in options(context.kind(call.func)) if isinstance(k, Func)]
-    if len(functions) != 1 or setup not in ast.walk(functions[0].node):
+    if len(functions) != 1 or setup not in nodes_of(functions[0].node):
         return None
     names = [a.arg for a in functions[0].node.args.args]
     keywords = {k.arg: k.value for k in call.keywords}

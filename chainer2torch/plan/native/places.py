@@ -87,15 +87,15 @@ def is_steady(context: Context, expression: ast.expr, nodes: Iterator[ast.AST]) 
         return True
     if isinstance(expression, ast.UnaryOp):
         return is_steady(context, expression.operand, nodes)
-    names = {n.id for n in ast.walk(expression) if isinstance(n, ast.Name)}
-    if not all(isinstance(n, (ast.Name, ast.Attribute, ast.expr_context)) for n in ast.walk(expression)):
+    names = {n.id for n in nodes_of(expression) if isinstance(n, ast.Name)}
+    if not all(isinstance(n, (ast.Name, ast.Attribute, ast.expr_context)) for n in nodes_of(expression)):
         return False
     return not any(_changes(context, node, names) for node in nodes)
 
 
 def is_rebound(expression: ast.expr, nodes: Iterable[ast.AST]) -> bool:
     """Whether a name or attribute, or one of those that it is reached through, stands for something else behind."""
-    prefixes = {ast.unparse(n) for n in ast.walk(expression) if isinstance(n, (ast.Name, ast.Attribute))}
+    prefixes = {ast.unparse(n) for n in nodes_of(expression) if isinstance(n, (ast.Name, ast.Attribute))}
     return any(
         isinstance(node, (ast.Name, ast.Attribute))
         and not isinstance(node.ctx, ast.Load)
@@ -111,13 +111,13 @@ def bound_by_loops(context: Context, expression: ast.expr) -> list[str]:
 
     A lambda that takes the expression's place reads them when it is called: then they are those of the last time.
     """
-    names = {n.id: None for n in ast.walk(expression) if isinstance(n, ast.Name)}
+    names = {n.id: None for n in nodes_of(expression) if isinstance(n, ast.Name)}
     bound: set[str] = set()
     for around in context.source.ancestors(expression):
         if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             break
         if isinstance(around, (ast.For, ast.AsyncFor, ast.While, *_COMPREHENSIONS)):
-            bound |= {n.id for n in ast.walk(around) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            bound |= {n.id for n in nodes_of(around) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return [name for name in names if name in bound]
 
 

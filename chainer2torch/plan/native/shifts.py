@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace, ReplaceStatement
@@ -224,7 +225,7 @@ def _given(objects: Objects, use: Use) -> Iterator[tuple[Context, ast.expr]]:
     for kind in options(context.kind(updater)) if updater is not None else ():
         maker = objects.analysis.makers.get(kind.site) if isinstance(kind, Inst) else None
         for argument in [*maker.args, *(k.value for k in maker.keywords)] if maker is not None else ():
-            for node in ast.walk(argument):
+            for node in nodes_of(argument):
                 if isinstance(node, ast.expr):
                     yield objects.context_of(node), node
 

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping
 
 from chainer2torch.analysis.components import components
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Func, Ref, options
+from chainer2torch.analysis.kinds import Func, Ref, Union, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.questions.config_names import entry_name
 
 NAME = "training"
 _FLAG = "chainer.config.train"
 _COPYING = frozenset({"copy.copy", "copy.deepcopy"})
+_NAMED = frozenset({Func, Ref, Union})  # what may be a function, or a name that asks for the mode
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -89,13 +90,11 @@ def asks_the_first(analysis: Facts, source: Source, node: ast.AST) -> bool:
 def _copies_modules(analysis: Facts) -> bool:
     """Whether something in the project copies objects that may be modules."""
     for module in analysis.project.modules.values():
-        for node in module.source.of(ast.Name, ast.Attribute):
-            kinds = options(analysis.kind(node))
-            if any(isinstance(kind, Ref) and kind.name in _COPYING for kind in kinds):
+        if any(not _COPYING.isdisjoint(names) for _, names in analysis.references_in(module.source)):
+            return True
+        for node in (node for name in ("copy", "repeat") for node in module.source.attributes.get(name, ())):
+            if any(map(analysis.is_link, options(analysis.kind(node.value)))):
                 return True
-            if isinstance(node, ast.Attribute) and node.attr in ("copy", "repeat"):
-                if any(map(analysis.is_link, options(analysis.kind(node.value)))):
-                    return True
     return False
 
 
@@ -250,7 +249,8 @@ class _Calls:
         self.mixed: set[FuncInfo] = set()  # named where something else may be meant, too
         for module in analysis.project.modules.values():
             for node in module.source.of(ast.Name, ast.Attribute):
-                self._look(module, node)
+                if analysis.kind(node).__class__ in _NAMED:
+                    self._look(module, node)
 
     def asking(self) -> set[FuncInfo]:
         """The functions in which the mode is asked for."""
@@ -312,8 +312,8 @@ class _Calls:
             node.name.startswith("__") or any(isinstance(base, str) for base in self.analysis.mro(info.cls)[1:])
         ):
             return "it is called by a library"
-        if any(isinstance(n, ast.Name) and n.id == NAME for n in ast.walk(node)) or any(
-            isinstance(n, ast.arg) and n.arg == NAME for n in ast.walk(node)
+        if any(isinstance(n, ast.Name) and n.id == NAME for n in nodes_of(node)) or any(
+            isinstance(n, ast.arg) and n.arg == NAME for n in nodes_of(node)
         ):
             return f"it has a name `{NAME}` of its own"
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove
@@ -35,7 +36,7 @@ def run(context: Context) -> Decisions:
 
 def _tell(context: Context, decisions: Decisions, method: ast.FunctionDef) -> None:
     """Says of each condition that it is gone."""
-    for node in ast.walk(method):
+    for node in nodes_of(method):
         symbol = context.reference(node.func) if isinstance(node, ast.Call) else None
         row = context.rules.rows.get(symbol) if symbol is not None else None
         if row is not None and row.state == "exact":

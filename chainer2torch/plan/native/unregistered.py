@@ -213,13 +213,13 @@ def _added(source: Source, nodes: list[ast.AST], by_name: bool = False) -> Itera
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Name):
             if not (_leaves_out_marked(node) if by_name else not _is_conditional(node)):
                 continue
-            if (whole | parts) & {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
+            if (whole | parts) & {n.id for n in nodes_of(node.target) if isinstance(n, ast.Name)}:
                 yield node.iter.id
 
 
 def _is_conditional(loop: ast.For) -> bool:
     """Whether a loop leaves some of its items out."""
-    return any(isinstance(n, (ast.If, ast.Break, ast.Continue, ast.Try)) for n in ast.walk(loop))
+    return any(isinstance(n, (ast.If, ast.Break, ast.Continue, ast.Try)) for n in nodes_of(loop))
 
 
 def _leaves_out_marked(loop: ast.For) -> bool:

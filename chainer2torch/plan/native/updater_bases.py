@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Class, Ref, options
+from chainer2torch.analysis.kinds import Class, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.objects import Objects
@@ -29,20 +29,19 @@ def says_all(objects: Objects, context: Context, cls: ClassInfo) -> bool:
 
 def _asks(objects: Objects, module: ModuleInfo) -> bool:
     source = module.source
-    said = [node.attr for node in source.of(ast.Attribute)] + [str(node.arg) for node in source.of(ast.keyword)]
+    said = [*source.attributes, *map(str, source.keywords)]
     said += [node.value for node in source.of(ast.Constant) if isinstance(node.value, str)]
     return (
         not _OPTIONS.isdisjoint(said)
-        or any(node.attr == _STEP and is_super(node.value) for node in source.of(ast.Attribute))
-        or any(_is_value(objects, module, node) for node in (*source.of(ast.Name), *source.of(ast.Attribute)))
+        or any(is_super(node.value) for node in source.attributes.get(_STEP, ()))
+        or any(_is_value(objects, module, n) for n, name in objects.analysis.names_in(source) if name == _UPDATER)
         or any(_has_many(objects, call) for call in source.of(ast.Call))
     )
 
 
 def _is_value(objects: Objects, module: ModuleInfo, node: ast.AST) -> bool:
     """Whether the class of Chainer's is neither a base nor called: ``isinstance(x, StandardUpdater)``."""
-    context = objects.context(module)
-    if context.kind(node) != Ref(_UPDATER) or context.reference(node) is None:
+    if objects.context(module).reference(node) is None:
         return False
     parent = module.source.parents[node]
     return not (isinstance(parent, ast.ClassDef) or isinstance(parent, ast.Call) and parent.func is node)

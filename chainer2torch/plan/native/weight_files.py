@@ -12,6 +12,7 @@ import re
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Method, Ref, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -222,9 +223,9 @@ def _is_saved_by_extension(context: Context, objects: Objects, obj: ast.expr) ->
 def _is_tried(context: Context, call: ast.Call) -> bool:
     """Whether a key that is missing is expected: ``load_state_dict`` raises another error than KeyError."""
     tried = context.source.enclosing(call, ast.Try, ast.FunctionDef)
-    if not isinstance(tried, ast.Try) or not any(call in set(ast.walk(line)) for line in tried.body):
+    if not isinstance(tried, ast.Try) or not any(call in set(nodes_of(line)) for line in tried.body):
         return False
-    caught = [node for handler in tried.handlers if handler.type is not None for node in ast.walk(handler.type)]
+    caught = [node for handler in tried.handlers if handler.type is not None for node in nodes_of(handler.type)]
     return any(isinstance(node, ast.Name) and node.id in ("KeyError", "LookupError") for node in caught)
 
 

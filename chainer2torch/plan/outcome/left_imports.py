@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.libraries import STAND_IN
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import GuardImport, IntoIf, Remove, Replace, ReplaceStatement
 from chainer2torch.plan.ledger import Ledger
@@ -87,7 +88,7 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
 
 def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
     """The names of Chainer's that stay and are needed while a module is imported, and those that it exports."""
-    gone = {n for top in ledger.removed for n in ast.walk(top)}
+    gone = {n for top in ledger.removed for n in nodes_of(top)}
     project, path = context.analysis.project, context.module.path
     imported = path in project.import_folders or project.is_package(context.module.directory)
     needed = {
@@ -136,7 +137,7 @@ def _exported(context: Context) -> frozenset[str]:
         c.value
         for statement in context.source.of(ast.Assign)
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets)
-        for c in ast.walk(statement.value)
+        for c in nodes_of(statement.value)
         if isinstance(c, ast.Constant) and isinstance(c.value, str)
     )
 

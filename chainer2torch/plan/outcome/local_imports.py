@@ -11,6 +11,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Above
 from chainer2torch.plan.ledger import Ledger
@@ -78,19 +79,19 @@ def stands_at_its_use(context: Context, ledger: Ledger, line: ast.stmt) -> bool:
         and node not in ledger.consumed
         and _statement_of(context, node) is statement
         for statement in behind[: first + 1]
-        for node in ast.walk(statement)
+        for node in nodes_of(statement)
     )
 
 
 def _may_leave(statement: ast.AST) -> bool:
     """Whether what stands behind a statement may not be reached."""
     leaving = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
-    return any(isinstance(node, leaving) for node in ast.walk(statement))
+    return any(isinstance(node, leaving) for node in nodes_of(statement))
 
 
 def _places(context: Context, ledger: Ledger, name: str) -> list[ast.stmt]:
     """The statements above which an import of a name has to stand; none where one use has no such place."""
-    gone = {n for top in ledger.removed for n in ast.walk(top)}
+    gone = {n for top in ledger.removed for n in nodes_of(top)}
     found: list[ast.stmt] = []
     for node in context.source.of(ast.Name):
         if node.id != name or node in ledger.consumed or node in gone:
@@ -143,7 +144,7 @@ def _sees_absence(context: Context, statement: ast.stmt) -> bool:
             return False
         if isinstance(outer, ast.Try) and inner in outer.body:
             caught = {
-                n.id for h in outer.handlers if h.type is not None for n in ast.walk(h.type) if isinstance(n, ast.Name)
+                n.id for h in outer.handlers if h.type is not None for n in nodes_of(h.type) if isinstance(n, ast.Name)
             }
             if caught & _ABSENCE:
                 return True

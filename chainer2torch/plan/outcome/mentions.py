@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.aliases import Aliases
 from chainer2torch.plan.site import Mention
@@ -87,7 +88,7 @@ class _Strings:
             part
             for site in self._sites
             if isinstance(site, (ast.Call, ast.Constant))
-            for part in ast.walk(site)
+            for part in nodes_of(site)
             if isinstance(part, ast.Constant)
         }
 
@@ -101,7 +102,7 @@ class _Strings:
             return ""
         node = self._found[bisect_right(self._starts, offset) - 1][2]
         if isinstance(node, ast.JoinedStr):
-            parts = [p for p in ast.walk(node) if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+            parts = [p for p in nodes_of(node) if isinstance(p, ast.Constant) and isinstance(p.value, str)]
             text = "" if self._told.intersection(parts) else "\n".join(str(p.value) for p in parts)
             return "string" if name in text else ""
         if node in self._told:

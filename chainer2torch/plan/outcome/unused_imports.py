@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from chainer2torch.analysis.definitions import OF_PYTHON
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
-from chainer2torch.analysis.source import Nodes
+from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.residue import runs_text
@@ -131,7 +131,7 @@ def _loaded(nodes: Nodes) -> set[str]:
     names = {n.id for n in nodes.of(ast.Name) if not isinstance(n.ctx, ast.Store)}
     for node in nodes.of(ast.Assign):
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            names |= {c.value for c in ast.walk(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+            names |= {c.value for c in nodes_of(node.value) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
     return names
 
 
@@ -164,7 +164,7 @@ def _uses(
     context: Context, ledger: Ledger, names: Collection[str] | None = None, others: Iterable[ast.stmt] = ()
 ) -> set[tuple[Scope, str]]:
     """The scopes and names that are read once the edits are made, and ``others`` are gone: of some names, or of all."""
-    gone = {n for top in (*ledger.removed, *others) for n in ast.walk(top)}
+    gone = {n for top in (*ledger.removed, *others) for n in nodes_of(top)}
     uses = ledger.needed | {
         (context.scope(node, node.id), node.id)
         for node in context.source.of(ast.Name)
@@ -177,7 +177,7 @@ def _uses(
         if any(isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets):
             uses.update(
                 (context.source.tree, c.value)
-                for c in ast.walk(statement.value)
+                for c in nodes_of(statement.value)
                 if isinstance(c, ast.Constant) and isinstance(c.value, str)
             )
     return uses

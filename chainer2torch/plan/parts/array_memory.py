@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.table import Row
@@ -45,7 +46,7 @@ def _is_asked_before(context: Context, node: ast.Attribute) -> bool:
     name = ast.unparse(node.value)
     around = context.source.enclosing(node, ast.If, ast.IfExp, ast.While)
     while around is not None:
-        for call in ast.walk(around.test):  # type: ignore[attr-defined]
+        for call in nodes_of(around.test):  # type: ignore[attr-defined]
             if isinstance(call, ast.Call) and ast.unparse(call.func) in ("isinstance", "hasattr", "type"):
                 if call.args and ast.unparse(call.args[0]) == name:
                     return True

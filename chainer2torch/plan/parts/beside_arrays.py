@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Ref, Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import is_moved_to_device, tensor_of
@@ -86,6 +87,6 @@ def _free_name(context: Context, node: ast.AST) -> str | None:
     inner = context.source.enclosing(node, ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.GeneratorExp)
     if scope is None or inner is not scope:
         return None
-    taken = {getattr(n, "id", None) or getattr(n, "arg", None) for n in ast.walk(scope)}
-    taken |= {word for n in ast.walk(scope) if isinstance(n, (ast.Global, ast.Nonlocal)) for word in n.names}
+    taken = {getattr(n, "id", None) or getattr(n, "arg", None) for n in nodes_of(scope)}
+    taken |= {word for n in nodes_of(scope) if isinstance(n, (ast.Global, ast.Nonlocal)) for word in n.names}
     return next((n for n in ("y", "out", "result") if n not in taken), None)

@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
@@ -107,7 +108,7 @@ def _assigned(context: Context, statement: ast.AST | None) -> ast.Assign | None:
     for other in reversed(block[: block.index(statement)]):  # type: ignore[arg-type]
         if isinstance(other, ast.Assign) and _sets(other, name):
             return other if _are_arrays(context.kind(other.value)) and _once(context, other, name) else None
-        if any(isinstance(one, ast.Attribute) and one.attr == name for one in ast.walk(other)):
+        if any(isinstance(one, ast.Attribute) and one.attr == name for one in nodes_of(other)):
             return None
     return None
 
@@ -142,7 +143,7 @@ def _once(context: Context, statement: ast.Assign, name: str) -> bool:
     method = context.source.enclosing(statement, ast.FunctionDef)
     if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
         return False
-    stores = [n for n in ast.walk(method) if isinstance(n, ast.Attribute) and n.attr == name]
+    stores = [n for n in nodes_of(method) if isinstance(n, ast.Attribute) and n.attr == name]
     return sum(isinstance(n.ctx, ast.Store) for n in stores) == 1
 
 

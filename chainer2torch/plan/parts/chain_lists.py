@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -81,7 +82,7 @@ def _asks_for_more(analysis: Analysis) -> bool:
     """Whether a list of links is asked for one of the methods of lists; slices of it are those of a list of Python."""
     lists = [cls for cls in analysis.classes.values() if analysis.derives(cls, "chainer.ChainList")]
     for cls in lists:
-        for node in ast.walk(cls.node):
+        for node in nodes_of(cls.node):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
                 if node.attr in _OTHERWISE and _is_called(cls.module, node):
                     return True
@@ -102,7 +103,7 @@ def _is_called(module: ModuleInfo, node: ast.Attribute) -> bool:
 
 def _constructor_calls(cls: ClassInfo) -> Iterator[ast.Call]:
     init = cls.methods.get("__init__")
-    for node in ast.walk(init.node) if init is not None else ():
+    for node in nodes_of(init.node) if init is not None else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__":
             yield node
 

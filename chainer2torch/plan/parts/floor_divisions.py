@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import Tensor
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
@@ -53,7 +54,7 @@ def _is_parameter(context: Context, value: ast.expr) -> bool:
     if value.id not in {a.arg for a in arguments}:
         return False
     stores = [
-        n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == value.id and isinstance(n.ctx, ast.Store)
+        n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == value.id and isinstance(n.ctx, ast.Store)
     ]
     return all(_is_made_of(context.source.parents.get(store), value.id) for store in stores)
 

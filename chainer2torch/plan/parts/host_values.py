@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.shapes import is_shape
@@ -150,7 +151,7 @@ def host_array_of(context: Context, node: ast.expr) -> str:
 
     What is called like the parameter of a layer, or like a loss, is a tensor: of anything else PyTorch's method raises.
     """
-    held = next((n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr in ("array", "data")), None)
+    held = next((n for n in nodes_of(node) if isinstance(n, ast.Attribute) and n.attr in ("array", "data")), None)
     owner = held.value if held is not None else None
     while isinstance(owner, ast.Subscript):
         owner = owner.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
@@ -34,5 +35,5 @@ def _computes_nothing(context: Context, value: ast.expr) -> bool:
     return all(
         isinstance(part, (ast.Constant, ast.Name, ast.Attribute, ast.expr_context, ast.UnaryOp, ast.unaryop))
         and not (isinstance(part, (ast.Name, ast.Attribute)) and context.reference(part))
-        for part in ast.walk(value)
+        for part in nodes_of(value)
     )

@@ -153,4 +153,4 @@ def _may_be_number(context: Context, value: ast.expr) -> bool:
 
 
 def _uses(found: Kernel, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name for line in found.lines for n in ast.walk(line.value))
+    return sum(isinstance(n, ast.Name) and n.id == name for line in found.lines for n in nodes_of(line.value))

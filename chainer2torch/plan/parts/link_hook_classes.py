@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.calls import emit_call
@@ -56,7 +57,7 @@ def _uses(cls: ClassInfo, method: FuncInfo) -> list[ast.AST | None]:
     if len(parameters) < 2:
         return [None]
     parents = cls.module.source.parents
-    return [parents.get(n) for n in ast.walk(method.node) if isinstance(n, ast.Name) and n.id == parameters[1].arg]
+    return [parents.get(n) for n in nodes_of(method.node) if isinstance(n, ast.Name) and n.id == parameters[1].arg]
 
 
 def _asks_for_none(use: ast.AST | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Replace
@@ -47,7 +48,7 @@ def number_of_elements(context: Context, decisions: Decisions, call: ast.Call) -
         or isinstance(argument, ast.Name)
         and not (
             isinstance(function, ast.FunctionDef)
-            and argument.id in {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+            and argument.id in {a.arg for a in nodes_of(function.args) if isinstance(a, ast.arg)}
         )
     )
     if all(variables) and computed:
@@ -133,8 +134,8 @@ def _only_fills(loop: ast.For) -> bool:
             return False
         if ast.unparse(target) not in (f"{loop.target.id}[:]", f"{loop.target.id}[...]"):
             return False
-        own = [n for n in ast.walk(statement.value) if isinstance(n, ast.Name) and n.id == loop.target.id]
-        shapes = [n.value for n in ast.walk(statement.value) if isinstance(n, ast.Attribute) and n.attr == "shape"]
+        own = [n for n in nodes_of(statement.value) if isinstance(n, ast.Name) and n.id == loop.target.id]
+        shapes = [n.value for n in nodes_of(statement.value) if isinstance(n, ast.Attribute) and n.attr == "shape"]
         if not all(any(name is shape for shape in shapes) for name in own):
             return False
     return True

@@ -16,6 +16,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -279,7 +280,7 @@ def _is_simple(target: ast.expr) -> bool:
                     ast.Slice,
                 ),
             )
-            for n in ast.walk(target.slice)
+            for n in nodes_of(target.slice)
         )
     return isinstance(target, ast.Name) or isinstance(target, ast.Attribute) and _is_simple(target.value)
 

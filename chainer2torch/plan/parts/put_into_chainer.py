@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Class, Func, Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove
@@ -63,8 +64,8 @@ def _seen(context: Context, node: ast.expr, name: str) -> list[ast.expr]:
     """The name itself, if it means the same at a place: nothing around the place binds it anew."""
     function = context.source.enclosing(node, *_FUNCTIONS)
     while function is not None:
-        bound = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        bound |= {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}
+        bound = {n.id for n in nodes_of(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        bound |= {a.arg for a in nodes_of(function) if isinstance(a, ast.arg)}
         if name in bound:
             return []
         function = context.source.enclosing(function, *_FUNCTIONS)

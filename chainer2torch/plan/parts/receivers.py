@@ -252,7 +252,7 @@ def _was_held(context: Context, node: ast.expr) -> bool:
     scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     if not isinstance(node, ast.Name) or scope is None:
         return False
-    stores = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == node.id and not _is_read(n)]
+    stores = [n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == node.id and not _is_read(n)]
     assigned = [context.source.parents.get(store) for store in stores]
     return bool(stores) and all(
         isinstance(parent, ast.Assign)

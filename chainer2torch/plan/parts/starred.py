@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref, Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -165,7 +166,7 @@ def _in_todays_words(context: Context, decisions: Decisions, node: ast.Call, sit
 
 def _names(node: ast.expr) -> set[str]:
     """The parameters that an expression of a template names."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {"compat", "native"}
+    return {n.id for n in nodes_of(node) if isinstance(n, ast.Name)} - {"compat", "native"}
 
 
 def _handed_on(analysis: Analysis) -> frozenset[frozenset[str]]:

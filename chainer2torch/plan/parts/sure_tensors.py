@@ -79,7 +79,7 @@ def _bindings(context: Context, node: ast.Name) -> list[ast.Name]:
     scope = context.scopes.get(node)
     return [
         n
-        for n in ast.walk(scope if scope is not None else context.source.tree)
+        for n in nodes_of(scope if scope is not None else context.source.tree)
         if isinstance(n, ast.Name)
         and n.id == node.id
         and not isinstance(n.ctx, ast.Load)

@@ -236,8 +236,8 @@ def _free_name(
 ) -> str | None:
     """A name for a value, which the function around a node does not use."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    used = {n.id for n in ast.walk(context.source.tree) if isinstance(n, ast.Name)}
-    used |= {n.arg for n in ast.walk(function or context.source.tree) if isinstance(n, ast.arg)}
+    used = {n.id for n in nodes_of(context.source.tree) if isinstance(n, ast.Name)}
+    used |= {n.arg for n in nodes_of(function or context.source.tree) if isinstance(n, ast.arg)}
     return next((name for name in names if name not in used), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst, Ref, Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import tensor_of
@@ -66,7 +67,7 @@ def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, 
 def _computed_with(owner: ast.expr, value: ast.expr) -> bool:
     """Whether a value is computed with the array of ``owner``, which raises for None: ``xp.clip(p.data, a, b)``."""
     text = ast.unparse(owner)
-    for node in ast.walk(value):
+    for node in nodes_of(value):
         parts: list[ast.expr] = []
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             parts = [node.value]

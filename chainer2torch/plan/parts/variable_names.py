@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Ref, Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove, ReplaceStatement
@@ -54,10 +55,10 @@ def _is_computed(context: Context, name: ast.expr) -> bool:
         return False
     made = [
         n.value
-        for n in ast.walk(function)
+        for n in nodes_of(function)
         if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name.id for t in n.targets)
     ]
-    stored = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name.id and _is_bound(n)]
+    stored = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name.id and _is_bound(n)]
     return bool(made) and len(made) == len(stored) and all(_computes(context, value) for value in made)
 
 

@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.source import within
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
@@ -202,9 +202,9 @@ def _is_out_of_table(context: Context, node: ast.expr) -> bool:
     for loop in context.source.ancestors(node):
         generators = getattr(loop, "generators", [loop] if isinstance(loop, ast.For) else [])
         for one in generators:
-            names = [name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)]
+            names = [name.id for name in nodes_of(one.target) if isinstance(name, ast.Name)]
             if names[-1:] == [node.id]:  # behind the key
-                return any(_is_table(context, call) for call in ast.walk(one.iter))
+                return any(_is_table(context, call) for call in nodes_of(one.iter))
     return False
 
 

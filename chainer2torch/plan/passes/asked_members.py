@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Const, Inst, Kind, Ref, Tensor, Unknown, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
@@ -93,7 +94,7 @@ def _is_assigned_only(context: Context, name: ast.Name) -> bool:
         not (isinstance(node, ast.arg) and node.arg == name.id)
         and not (isinstance(node, ast.Name) and node.id == name.id and not isinstance(node.ctx, ast.Load))
         or isinstance(context.source.parents.get(node), ast.Assign)
-        for node in ast.walk(scope)
+        for node in nodes_of(scope)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
@@ -22,7 +23,7 @@ def run(context: Context) -> Decisions:
     if "InvalidType" not in context.source.text or context.migrated:
         return decisions
     for place in _places(context):
-        for node in ast.walk(place):
+        for node in nodes_of(place):
             if isinstance(node, (ast.Name, ast.Attribute)) and context.reference(node) == _SYMBOL:
                 decisions.refine(node, context.rules.rows.get(_SYMBOL), "review", _CAUGHT)
     return decisions

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Tensor
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 
@@ -41,7 +42,7 @@ def _made(context: Context, name: ast.Name, before: ast.AST) -> ast.expr | None:
     """What was computed for a name, last before a place of its function; None: nothing that is a tensor for sure."""
     function = context.source.enclosing(before, ast.FunctionDef) or context.source.tree
     last: ast.Assign | None = None
-    for node in ast.walk(function):
+    for node in nodes_of(function):
         if (
             isinstance(node, ast.Assign)
             and len(node.targets) == 1
@@ -63,7 +64,7 @@ def _may_lack_graph(context: Context, value: ast.expr, call: ast.AST) -> bool:
     if isinstance(value, ast.Call) and (context.reference(value.func) in _MADE or _calls_link(context, value)):
         return False
     cut = _cut_names(context, call)
-    for part in ast.walk(value):
+    for part in nodes_of(value):
         if isinstance(part, ast.Call) and _calls_link(context, part) and not _is_without_graph(context, part):
             return False
         if isinstance(part, ast.Name) and part.id not in cut and isinstance(part.ctx, ast.Load):
@@ -84,7 +85,7 @@ def _cut_names(context: Context, call: ast.AST) -> set[str]:
     function = context.source.enclosing(call, ast.FunctionDef) or context.source.tree
     return {
         node.func.value.id
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in _CUTS

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst, Unknown, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batch_drawings import HOLDERS, is_self
@@ -63,7 +64,7 @@ def _is_bound(context: Context, call: ast.Call, name: str) -> bool:
         isinstance(node, ast.Assign)
         and _is_main(node.value)
         and any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
-        for node in ast.walk(function)
+        for node in nodes_of(function)
     )
 
 

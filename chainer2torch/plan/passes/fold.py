@@ -8,6 +8,7 @@ import ast
 from chainer2torch.analysis import host_copies, versions
 from chainer2torch.analysis.absent import TESTS, constant_test
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
@@ -124,7 +125,7 @@ def _decides(context: Context, node: ast.expr, value: object) -> bool:
 def _tell(context: Context, decisions: Decisions, outer: ast.expr) -> None:
     """Gives the references inside of a constant expression their state."""
     rows = context.rules
-    for part in ast.walk(outer):
+    for part in nodes_of(outer):
         if not isinstance(part, (ast.Name, ast.Attribute)):
             continue
         kind, name = context.kind(part), context.reference(part)

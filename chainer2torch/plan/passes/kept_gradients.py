@@ -11,6 +11,7 @@ import ast
 from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Const, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Part
@@ -55,8 +56,8 @@ def _named(context: Context, call: ast.Call, reads: list[ast.Attribute]) -> list
         node
         for node in reads
         if _is_reached(context, node, scope)
-        and all(isinstance(part, _NAMES) for part in ast.walk(node.value))
-        and {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)} <= known
+        and all(isinstance(part, _NAMES) for part in nodes_of(node.value))
+        and {n.id for n in nodes_of(node.value) if isinstance(n, ast.Name)} <= known
     ]
 
 
@@ -67,7 +68,7 @@ def _ask(
     scope = context.source.enclosing(call, *_FUNCTIONS)
     places: dict[str, list[Claim]] = {}
     for node in named:
-        parts = [(Part.EDIT, part) for part in ast.walk(node.value) if isinstance(part, ast.expr)]
+        parts = [(Part.EDIT, part) for part in nodes_of(node.value) if isinstance(part, ast.expr)]
         places.setdefault(ast.unparse(node.value), []).extend(parts)
     # a name stands in the output as it is, unless one of its parts has an edit
     with decisions.provided(free=tuple(claim for claims in places.values() for claim in claims)):

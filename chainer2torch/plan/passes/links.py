@@ -133,7 +133,7 @@ def _constructed_in(
 def _assignments(method: ast.FunctionDef, call: ast.Call, self_name: str) -> list[str]:
     """The lines that register the links of a constructor, in its order; a loop those of ``**links``."""
     taken = {n.id for n in nodes_of(method) if isinstance(n, ast.Name)} | {
-        a.arg for a in ast.walk(method.args) if isinstance(a, ast.arg)
+        a.arg for a in nodes_of(method.args) if isinstance(a, ast.arg)
     }
     name, link = ("name", "link") if not taken & {"name", "link"} else ("_name", "_link")
     lines = []

@@ -153,7 +153,7 @@ def _class_keeps(context: Context, cls: ClassInfo, seen: set[ClassInfo]) -> bool
     """What methods store in it, and what it holds."""
     made = cls.methods.get("__init__")
     for method in cls.methods.values():
-        for node in ast.walk(method.node):
+        for node in nodes_of(method.node):
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.ctx, ast.Store)

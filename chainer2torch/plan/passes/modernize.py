@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -152,6 +153,6 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 
 def _names(node: ast.expr) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in nodes_of(node):
         if isinstance(part, ast.Name):
             yield part.id

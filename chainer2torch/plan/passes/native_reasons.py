@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.launching import ONE_PROCESS
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.managers import group_of
@@ -13,7 +14,6 @@ from chainer2torch.plan.native.programs import TRAINER
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 
 _KEPT = "keeps Chainer's own form: {}"
-ONE_PROCESS = "; one process works for all devices"
 NO_ENGINE = "; so it runs in a loop of its own, without an Ignite engine"
 _PARALLEL = tuple(f"chainer.training.updaters.{name}" for name in ("ParallelUpdater", "MultiprocessParallelUpdater"))
 
@@ -43,4 +43,4 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
-__all__ = ["NO_ENGINE", "ONE_PROCESS", "run"]
+__all__ = ["NO_ENGINE", "run"]

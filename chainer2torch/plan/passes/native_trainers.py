@@ -9,6 +9,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
@@ -316,7 +317,7 @@ def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Op
 def _moves_itself(context: Context, program: Program) -> bool:
     """Whether the function that trains sends a model to a device."""
     scope = function_of(context, program.call) or context.source.tree
-    return any(isinstance(n, ast.Attribute) and n.attr in _MOVES for n in ast.walk(scope))
+    return any(isinstance(n, ast.Attribute) and n.attr in _MOVES for n in nodes_of(scope))
 
 
 def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str, Operand]]:
@@ -369,7 +370,7 @@ def _called_with(step: Step) -> str:
 def _roots(step: Step) -> frozenset[str]:
     """The names that one iteration reads."""
     codes = (step.loss, step.optimizer, step.device.name or "None")
-    return frozenset(n.id for code in codes for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Name))
+    return frozenset(n.id for code in codes for n in nodes_of(ast.parse(code)) if isinstance(n, ast.Name))
 
 
 def _called(step: Step) -> str:

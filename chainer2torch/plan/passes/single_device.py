@@ -8,12 +8,10 @@ import dataclasses
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+from chainer2torch.plan.launching import ON_ONE_DEVICE
 from chainer2torch.rules.signature import BindError
 
 _UPDATERS = ("chainer.training.updaters.ParallelUpdater", "chainer.training.updaters.MultiprocessParallelUpdater")
-ON_ONE_DEVICE = (
-    "works for all shares on the first device, one after the other: the learning is the same, no time is won"
-)
 _NOT_HERE = "asked for on one device, but the call does not name its devices here; give every model the same device"
 
 

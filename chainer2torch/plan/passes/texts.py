@@ -97,7 +97,7 @@ def _is_known(context: Context, call: ast.Call) -> bool:
 
 def _given(context: Context, call: ast.Call) -> Iterator[str]:
     """The texts that are known of what a call runs."""
-    for part in ast.walk(call.args[0]):
+    for part in nodes_of(call.args[0]):
         if isinstance(part, ast.Constant):
             if isinstance(part.value, str):
                 yield part.value

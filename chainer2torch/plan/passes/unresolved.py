@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Ref
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -55,7 +56,7 @@ def _is_local(context: Context, node: ast.Name, local: dict[ast.AST, frozenset[s
 
 def _bound_in(scope: ast.AST) -> frozenset[str]:
     """The names that a function or comprehension binds itself, other than by imports."""
-    parts = list(ast.walk(scope))
+    parts = list(nodes_of(scope))
     names = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     names |= {n.arg for n in parts if isinstance(n, ast.arg)}
     names -= {name for n in parts if isinstance(n, ast.Global) for name in n.names}

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 
 from chainer2torch.analysis.kinds import Kind, Lst, Tup, options, scalar_type
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.paths import is_parameter
@@ -90,7 +91,7 @@ def _without_device(template: str) -> str | None:
     if not isinstance(tree, ast.Call):
         return None
     tree.keywords = [keyword for keyword in tree.keywords if keyword.arg != "device"]
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names = {node.id for node in nodes_of(tree) if isinstance(node, ast.Name)}
     return None if "self" in names or names & _HELPERS else ast.unparse(tree)
 
 

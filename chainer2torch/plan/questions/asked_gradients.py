@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.cut_graphs import programs
 
@@ -40,7 +40,7 @@ def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
         node, parent = parent, source.parents.get(parent)
     if isinstance(parent, ast.Assign):
         for target in parent.targets:
-            for part in ast.walk(target):
+            for part in nodes_of(target):
                 if isinstance(part, (ast.Name, ast.Attribute)):
                     yield _last_name(part)
     elif isinstance(parent, ast.Attribute):  # chainer.Variable(x).grad
@@ -62,9 +62,16 @@ def _asked_names(analysis: Analysis) -> dict[str, frozenset[str]]:
     asking = {path: _Asking.of(module) for path, module in analysis.project.modules.items()}
     for files in programs(analysis):
         own = [asking[module.path] for module in files if not _is_test(module)]
-        asked = _asked_in(own)
+        program = _Program.of(own)
         for module in files:
-            found[module.path] = _asked_in([*own, asking[module.path]]) if _is_test(module) else asked
+            test = asking[module.path] if _is_test(module) else None
+            if test is None:
+                asked = program.asked
+            elif test.parameters.keys() & program.callees:  # its functions are also those that the program calls
+                asked = _Program.of([*own, test]).asked
+            else:
+                asked = program.asked_with(test)
+            found[module.path] = asked - {""}
     return found
 
 
@@ -104,7 +111,7 @@ class _Asking:
             assert isinstance(call, ast.Call)
             callee = _last_name(call.func)
             if callee == "grad" and len(call.args) > 1:  # chainer.grad(outputs, inputs)
-                asked |= {_last_name(n) for n in ast.walk(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
+                asked |= {_last_name(n) for n in nodes_of(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
             calls.append((callee, tuple(_meant(argument) for argument in call.args)))
         return cls(frozenset(asked), parameters, rest, tuple(calls), tuple(_renamed(source)))
 
@@ -138,32 +145,63 @@ def _place(function: str, number: int) -> str:
     return f"{function}({number})"
 
 
-def _asked_in(files: list[_Asking]) -> frozenset[str]:
-    found: set[str] = set(_OF_GRADIENTS)
-    parameters: dict[str, list[str]] = {}
-    rest: dict[str, str] = {}
-    for one in files:
-        found |= one.asked
-        parameters.update(one.parameters)
-        rest.update(one.rest)
-    # a function's parameter, and a name that it is called with
-    handed_on = [pair for one in files for pair in one.same]
-    for one in files:
-        for callee, given in one.calls:
-            if callee in parameters:
-                for number, names in enumerate(given):
-                    own = parameters[callee][number] if number < len(parameters[callee]) else rest.get(callee, "")
-                    handed_on.append((frozenset({own}), names | {_place(callee, number)}))
-    given_to: dict[str, list[frozenset[str]]] = {}
-    for left, right in handed_on:
+_Given = dict[str, list[frozenset[str]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Program:
+    """What the files of a program say together."""
+
+    asked: frozenset[str]
+    parameters: dict[str, list[str]]
+    rest: dict[str, str]
+    callees: frozenset[str]
+    given_to: _Given
+
+    @classmethod
+    def of(cls, files: list[_Asking]) -> _Program:
+        """Joins files; of functions of one name the last one counts."""
+        parameters: dict[str, list[str]] = {}
+        rest: dict[str, str] = {}
+        for one in files:
+            parameters.update(one.parameters)
+            rest.update(one.rest)
+        given_to = _given_to(files, parameters, rest)
+        asked = _reached(set(_OF_GRADIENTS).union(*(one.asked for one in files)), set(), given_to, {})
+        callees = frozenset(callee for one in files for callee, _ in one.calls)
+        return cls(asked, parameters, rest, callees, given_to)
+
+    def asked_with(self, more: _Asking) -> frozenset[str]:
+        """The names of which a gradient is asked in the program and one more file, whose functions it does not call."""
+        parameters, rest = self.parameters | more.parameters, self.rest | more.rest
+        return _reached(more.asked, set(self.asked), _given_to([more], parameters, rest), self.given_to)
+
+
+def _given_to(files: list[_Asking], parameters: dict[str, list[str]], rest: dict[str, str]) -> _Given:
+    """By a name what it is another name of, or called with: a function's parameter, and what that is given."""
+    found: _Given = {}
+    for left, right in (pair for one in files for pair in one.same):
         for name in left:
-            given_to.setdefault(name, []).append(right)
+            found.setdefault(name, []).append(right)
+    for callee, given in (call for one in files for call in one.calls):
+        if callee in parameters:
+            for number, names in enumerate(given):
+                own = parameters[callee][number] if number < len(parameters[callee]) else rest.get(callee, "")
+                found.setdefault(own, []).append(names | {_place(callee, number)})
+    return found
+
+
+def _reached(start: Iterable[str], known: set[str], given_to: _Given, of_known: _Given) -> frozenset[str]:
+    """The names that these stand for, and the ``known`` ones; where ``of_known`` leads from those is known, too."""
+    found = known.union(start)
     waiting = [*found]
     while waiting:
-        new = {name for right in given_to.get(waiting.pop(), ()) for name in right} - found
+        name = waiting.pop()
+        rights = [*given_to.get(name, ()), *(of_known.get(name, ()) if name not in known else ())]
+        new = {one for right in rights for one in right} - found
         found |= new
         waiting += new
-    return frozenset(found - {""})
+    return frozenset(found)
 
 
 def _is_called_module(node: ast.Attribute) -> bool:

@@ -195,7 +195,7 @@ def may_stay_in_place(context: Context, node: ast.AugAssign) -> bool:
         return False
     name, end = node.target.id, 0
     names = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name]
-    if any(a.arg == name for a in ast.walk(function.args) if isinstance(a, ast.arg)):
+    if any(a.arg == name for a in nodes_of(function.args) if isinstance(a, ast.arg)):
         return False
     bindings: list[ast.AST] = []
     for found in names:

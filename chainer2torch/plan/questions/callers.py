@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Func, Inst, options, scalar_type
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _CALLED_BY_LIBRARY = frozenset({"forward", "update_core", "evaluate", "initialize", "finalize", "serialize"})
@@ -54,7 +55,7 @@ def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:
             return True
         if node.id != "getattr" or not isinstance(call, ast.Call) or call.func is not node or len(call.args) < 2:
             continue
-        roots = [part.id for part in ast.walk(call.args[0]) if isinstance(part, ast.Name)]
+        roots = [part.id for part in nodes_of(call.args[0]) if isinstance(part, ast.Name)]
         if not isinstance(call.args[1], ast.Constant) and imported & {*roots}:
             return True
     return False
@@ -62,8 +63,12 @@ def _looks_up(analysis: Analysis, module: ModuleInfo) -> bool:
 
 def _is_of_library(analysis: Analysis, name: str) -> bool:
     """Whether a method may be called without being named: by a library, or by Python itself."""
-    known = name in _CALLED_BY_LIBRARY or any(row.rpartition(".")[2] == name for row in analysis.rules.rows)
-    return known or name.startswith("__")
+    return name in _CALLED_BY_LIBRARY or name.startswith("__") or name in analysis.once(_last_names)
+
+
+def _last_names(analysis: Analysis) -> frozenset[str]:
+    """The last part of each name that has a row."""
+    return frozenset(row.rpartition(".")[2] for row in analysis.rules.rows)
 
 
 def _words(analysis: Analysis) -> dict[ModuleInfo, frozenset[str]]:

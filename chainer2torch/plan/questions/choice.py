@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
@@ -77,7 +78,7 @@ def helpers_of(template: str) -> frozenset[str]:
     """The helpers (``compat.name``, ``native.name``) that a template names."""
     return frozenset(
         node.attr
-        for node in ast.walk(parsed(template))
+        for node in nodes_of(parsed(template))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in ("compat", "native")

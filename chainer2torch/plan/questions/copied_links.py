@@ -10,6 +10,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.rows import PARAMETERS
 
@@ -36,7 +37,7 @@ def _is_computed(context: Context, name: ast.Name) -> bool:
         isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.Call)
         and any(isinstance(target, ast.Name) and target.id == name.id for target in statement.targets)
-        for statement in ast.walk(scope)
+        for statement in nodes_of(scope)
     )
 
 

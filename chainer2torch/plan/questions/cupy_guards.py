@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.models.xp_modules import XP
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _ABSENT = frozenset({"BaseException", "Exception", "ImportError", "ModuleNotFoundError"})
@@ -52,7 +53,7 @@ def is_cupy(statement: ast.stmt) -> bool:
 
 
 def _calls(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.Call) for node in ast.walk(statement))
+    return any(isinstance(node, ast.Call) for node in nodes_of(statement))
 
 
 def catches_absence(caught: ast.expr | None) -> bool:

@@ -136,7 +136,7 @@ def _is_compared(context: Context, node: ast.expr) -> bool:
         and ast.dump(test.left) == ast.dump(node)
         and scalar_type(context.kind(test.comparators[0])) == "int"
         for outer in _conditions(context, node)
-        for test in ast.walk(outer.test)
+        for test in nodes_of(outer.test)
     )
 
 

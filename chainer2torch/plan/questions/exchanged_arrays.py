@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.kinds import Inst, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 
 _COMMUNICATOR = "chainermn.CommunicatorBase"
 _SHORT_CHAINERMN = frozenset(
@@ -42,15 +43,15 @@ def exchanges_arrays(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file hands arrays to communicators, gives them other options, or has a communicator of its own."""
     if any(node.arg in _OPTIONS for node in module.source.of(ast.keyword)):
         return True
-    for node in (*module.source.of(ast.Name), *module.source.of(ast.Attribute)):
-        kinds = options(analysis.kind(node))
-        if any(isinstance(k, Ref) and k.name.startswith("chainermn") and not _is_short(analysis, k) for k in kinds):
+    for node, names in analysis.references_in(module.source):
+        if any(name.startswith("chainermn") and not _is_short(analysis, name) for name in names):
             return True
-        if any(isinstance(k, Ref) and k.name == _NORMALIZATION for k in kinds) and not _is_plain(module, node):
+        if _NORMALIZATION in names and not _is_plain(module, node):
             return True
-        if isinstance(node, ast.Attribute) and not _is_short_member(module, node):
-            if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in options(analysis.kind(node.value))):
-                return True
+    for node in module.source.of(ast.Attribute):
+        kinds = options(analysis.kind(node.value))
+        if any(isinstance(k, Inst) and k.cls == _COMMUNICATOR for k in kinds) and not _is_short_member(module, node):
+            return True
     return any(analysis.derives(cls, _COMMUNICATOR) for cls in analysis.classes.values() if cls.module is module)
 
 
@@ -73,7 +74,7 @@ def _is_answered(module: ModuleInfo, node: ast.Attribute) -> bool:
     above = module.source.parents.get(call)
     while above is not None and not isinstance(above, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
         if isinstance(above, ast.If) and any(
-            isinstance(n, ast.Attribute) and n.attr == "rank" for n in ast.walk(above.test)
+            isinstance(n, ast.Attribute) and n.attr == "rank" for n in nodes_of(above.test)
         ):
             return True
         above = module.source.parents.get(above)
@@ -100,10 +101,10 @@ def _is_plain(module: ModuleInfo, node: ast.AST) -> bool:
     )
 
 
-def _is_short(analysis: Analysis, ref: Ref) -> bool:
+def _is_short(analysis: Analysis, spelled: str) -> bool:
     """Whether a name has a short form, or none at all: then it is left, whatever the communicator is."""
-    name = analysis.rules.canonical(ref.name)
-    return ref.name in _SHORT_CHAINERMN or name in _SHORT_CHAINERMN or name not in analysis.rules.rows
+    name = analysis.rules.canonical(spelled)
+    return spelled in _SHORT_CHAINERMN or name in _SHORT_CHAINERMN or name not in analysis.rules.rows
 
 
 __all__ = ["exchanges_arrays"]

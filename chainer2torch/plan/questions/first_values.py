@@ -210,7 +210,7 @@ def _may_draw(context: Context, value: ast.expr) -> bool:
     fills = all(
         isinstance(k, Inst) and context.analysis.derives(k.cls, _INITIALIZER) for k in options(context.kind(value))
     )
-    return not fills and any(isinstance(n, ast.Call) for n in ast.walk(value))
+    return not fills and any(isinstance(n, ast.Call) for n in nodes_of(value))
 
 
 def _stays(context: Context, value: ast.expr, body: Sequence[ast.stmt]) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.shared_links import shares_parameters
 
@@ -57,8 +58,8 @@ def _loops(context: Context, call: ast.expr, iterable: ast.AST) -> bool:
     loop = context.source.parents.get(iterable)
     if not isinstance(loop, (ast.For, ast.comprehension)) or loop.iter is not iterable:
         return False
-    names = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-    inside = ast.walk(loop if isinstance(loop, ast.For) else context.source.statement(call))
+    names = {n.id for n in nodes_of(loop.target) if isinstance(n, ast.Name)}
+    inside = nodes_of(loop if isinstance(loop, ast.For) else context.source.statement(call))
     named = any(
         isinstance(n, ast.Attribute) and n.attr in _NAMES and isinstance(n.value, ast.Name) and n.value.id in names
         for n in inside
@@ -78,14 +79,14 @@ def _keeps_order(context: Context, loop: ast.AST) -> bool:
             taker = context.source.parents.get(taker)
         name = _last_name(taker.func) if isinstance(taker, ast.Call) and taker.func is not made else ""
         return not isinstance(made, ast.SetComp) and name not in _WITHOUT_ORDER
-    body = [n for statement in loop.body for n in ast.walk(statement)]
+    body = [n for statement in loop.body for n in nodes_of(statement)]
     if any(isinstance(n, (ast.Break, ast.Yield, ast.YieldFrom)) for n in body):
         return True
     if any(isinstance(n, ast.Return) and not isinstance(n.value, (ast.Constant, type(None))) for n in body):
         return True
     if any(isinstance(n, ast.Call) and _last_name(n.func) in _IN_ORDER for n in body):
         return True
-    return _carries(body, {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)})
+    return _carries(body, {n.id for n in nodes_of(loop.target) if isinstance(n, ast.Name)})
 
 
 def _carries(body: list[ast.AST], own: set[str]) -> bool:
@@ -95,7 +96,7 @@ def _carries(body: list[ast.AST], own: set[str]) -> bool:
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else []
         for target in targets:
-            for part in ast.walk(target):
+            for part in nodes_of(target):
                 if isinstance(part, (ast.Name, ast.Attribute)) and isinstance(part.ctx, ast.Store):
                     left.setdefault(ast.unparse(part), _end(node))
         if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):

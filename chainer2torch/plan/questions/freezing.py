@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.questions import callers
 from chainer2torch.plan.questions.own_settings import own_settings
 
@@ -162,7 +163,7 @@ def _is_set_up(analysis: Analysis, module: ModuleInfo, call: ast.Call) -> bool |
 
 
 def _trains(loop: ast.AST) -> bool:
-    return any(isinstance(node, ast.Attribute) and node.attr in ("backward", "update") for node in ast.walk(loop))
+    return any(isinstance(node, ast.Attribute) and node.attr in ("backward", "update") for node in nodes_of(loop))
 
 
 def _setups(analysis: Analysis, module: ModuleInfo, scope: ast.AST | None) -> Iterator[ast.Call]:
@@ -185,7 +186,7 @@ def _called(analysis: Analysis, call: ast.Call) -> list[FuncInfo]:
 
 def _sets_up(analysis: Analysis, function: FuncInfo, seen: frozenset[FuncInfo] = frozenset()) -> bool:
     """Whether a function sets an optimizer up, or calls one that does."""
-    calls = [node for node in ast.walk(function.node) if isinstance(node, ast.Call)] if function not in seen else []
+    calls = [node for node in nodes_of(function.node) if isinstance(node, ast.Call)] if function not in seen else []
     return any(map(_is_setup, calls)) or any(
         _sets_up(analysis, other, seen | {function}) for call in calls for other in _called(analysis, call)
     )

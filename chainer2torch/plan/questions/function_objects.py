@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.rules.table import Row
 
@@ -88,7 +88,7 @@ def _asks_for_objects(analysis: Analysis) -> bool:
         or isinstance(node, ast.Call)
         and len(node.args) == 2
         and getattr(analysis.kind(node.func), "name", "") in _TESTS
-        and any(_is_class(analysis, part) for part in ast.walk(node.args[1]))
+        and any(_is_class(analysis, part) for part in nodes_of(node.args[1]))
         for module in analysis.project.modules.values()
         for node in module.source.of(ast.Attribute, ast.Call)
     )

@@ -83,7 +83,7 @@ def _makes_links(context: Context, cls: ClassInfo) -> bool:
         isinstance(k, ClassInfo)
         and any(
             any(isinstance(kind, Inst) and context.analysis.is_link(kind) for kind in options(context.analysis.kind(n)))
-            for n in ast.walk(k.node)
+            for n in nodes_of(k.node)
             if isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in ("super", "getattr"))
         )
         for k in context.analysis.mro(cls)

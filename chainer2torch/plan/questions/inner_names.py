@@ -84,7 +84,7 @@ def _comparisons(context: Context, loop: ast.For) -> int | None:
     if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
         return None
     found = 0
-    for node in (n for statement in (*loop.body, *loop.orelse) for n in ast.walk(statement)):
+    for node in (n for statement in (*loop.body, *loop.orelse) for n in nodes_of(statement)):
         if not isinstance(node, ast.Name) or not any(_holds(part, node.id) for part in target.elts):
             continue
         named = _name_part(context, target, node)
@@ -99,8 +99,8 @@ def _comparisons(context: Context, loop: ast.For) -> int | None:
 
 def _go_on(scope: ast.AST, loops: list[ast.For]) -> bool:
     """Whether what loops give to names is used outside of them."""
-    inside = {node for loop in loops for node in ast.walk(loop)}
-    bound = {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+    inside = {node for loop in loops for node in nodes_of(loop)}
+    bound = {n.id for loop in loops for n in nodes_of(loop.target) if isinstance(n, ast.Name)}
     return any(isinstance(n, ast.Name) and n.id in bound and n not in inside for n in nodes_of(scope))
 
 

@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from chainer2torch.analysis.source import nodes_of
+
 # types of numbers with a point; T is that of the arguments
 _TYPES = frozenset({"T", "float", "float32", "float64", "double"})
 _FUNCTIONS = MappingProxyType(
@@ -105,7 +107,7 @@ def put_in(value: ast.expr, known: Mapping[str, ast.expr]) -> ast.expr:
 
 def functions_of(value: ast.expr) -> list[set[str]]:
     """For every function in an expression: the names in its argument, or in those that `torch.where` chooses from."""
-    calls = [n for n in ast.walk(value) if isinstance(n, ast.Call)]
+    calls = [n for n in nodes_of(value) if isinstance(n, ast.Call)]
     return [set().union(*map(_names, call.args[-2:])) for call in calls]
 
 
@@ -174,7 +176,7 @@ def _checked(node: ast.expr, known: set[str]) -> ast.expr | None:
 
 def _is_whole(node: ast.expr) -> bool:
     """Whether an expression is made of whole numbers alone."""
-    parts = [n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Constant))]
+    parts = [n for n in nodes_of(node) if isinstance(n, (ast.Name, ast.Constant))]
     return all(isinstance(n, ast.Constant) and type(n.value) is int for n in parts)
 
 
@@ -183,11 +185,11 @@ def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {"torch"}
+    return {n.id for n in nodes_of(node) if isinstance(n, ast.Name)} - {"torch"}
 
 
 def _times(node: ast.AST, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return sum(isinstance(n, ast.Name) and n.id == name for n in nodes_of(node))
 
 
 __all__ = ["Kernel", "Line", "functions_of", "put_in", "read_kernel"]

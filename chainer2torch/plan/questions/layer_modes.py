@@ -9,7 +9,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Inst, options
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 
 _MODES = frozenset({"test", "train"})
@@ -65,7 +65,7 @@ def _looks_up(cls: ast.ClassDef) -> bool:
         and n.id == "getattr"
         or isinstance(n, ast.Attribute)
         and n.attr in _WALKS
-        for n in ast.walk(cls)
+        for n in nodes_of(cls)
     )
 
 

@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.match import parsed
@@ -126,7 +127,7 @@ def _by_helper(context: Context, choice: Choice, operands: dict[str, Operand]) -
     values = {name: _operand(context, value, operands) for name, value in choice.values.given.items()}
     for parameter, computed in choice.values.computed.items():
         name, value = as_argument(parameter, computed)
-        named = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+        named = {n.id for n in nodes_of(value) if isinstance(n, ast.Name)}
         names = {n: _operand(context, given[n], operands) if n in given else n for n in sorted(named)}
         values[name] = _renamed(value, names)
     function = filler_of(choice.template or "")
@@ -150,7 +151,7 @@ def _variable(context: Context, call: ast.Call, names: Sequence[str] = _NAMES) -
     function = context.source.enclosing(call, ast.FunctionDef)
     if context.choices.style != "native" or not isinstance(function, ast.FunctionDef):
         return None
-    nodes = list(ast.walk(function))
+    nodes = list(nodes_of(function))
     used = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
     return next((name for name in names if name not in used), None)
 
@@ -166,7 +167,7 @@ def _line(context: Context, parameter: str, value: ast.expr, operands: dict[str,
     if made is not None and tree is not None and (_is_partial(tree) or isinstance(tree, ast.Lambda)):
         given = made.question.bound.given
         known = {*given, *_ROOTS, *_taken(tree)}
-        if all(n.id in known for n in ast.walk(tree) if isinstance(n, ast.Name)):
+        if all(n.id in known for n in nodes_of(tree) if isinstance(n, ast.Name)):
             return _computed(context, parameter, tree, given, operands)
     if made is not None and (made.template or "").startswith("torch.nn.init."):
         return f"{made.template}({parameter})"
@@ -184,7 +185,7 @@ def _computed(
         return f"del {parameter}\n{layer}.register_buffer({name!r}, {ones})"
     if is_number(value):
         return _line(context, parameter, value, operands)
-    names = {n.id: n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    names = {n.id: n.id for n in nodes_of(value) if isinstance(n, ast.Name)}
     taken = _taken(value)
     names.update({name: _operand(context, given[name], operands) for name in names if name in given})
     if isinstance(value, ast.Lambda):
@@ -225,7 +226,7 @@ def _text(context: Context, operand: Operand) -> str | None:
 
 def _renamed(node: ast.expr, names: Mapping[str, str]) -> str:
     renamed = ast.parse(ast.unparse(node), mode="eval").body
-    for part in ast.walk(renamed):
+    for part in nodes_of(renamed):
         if isinstance(part, ast.Name):
             part.id = names.get(part.id, part.id)
     return ast.unparse(renamed)

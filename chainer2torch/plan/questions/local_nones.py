@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
@@ -79,7 +80,7 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
 def _stores(statement: ast.stmt, name: str) -> bool:
     return any(
         isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load)
-        for part in ast.walk(statement)
+        for part in nodes_of(statement)
     )
 
 

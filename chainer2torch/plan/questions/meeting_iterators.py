@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 
 _UPDATER = "chainer.training.updaters.StandardUpdater"
 _ITERATOR = "chainer.dataset.Iterator"
@@ -86,7 +87,7 @@ def _drawn(analysis: Analysis, cls: ClassInfo) -> frozenset[object]:
     """The names of the iterators of which a class says that it draws from them."""
     names: set[object] = set()
     for owner in analysis.mro(cls):
-        for node in ast.walk(owner.node) if isinstance(owner, ClassInfo) else ():
+        for node in nodes_of(owner.node) if isinstance(owner, ClassInfo) else ():
             if isinstance(node, ast.Call):
                 holder, named = node.func, node.args[:1]
             elif isinstance(node, ast.Subscript):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Func, Inst, Kind, Method, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
-from chainer2torch.analysis.source import within
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.local_nones import local_may_be_none
 
@@ -64,7 +64,7 @@ def _excludes(test: ast.expr, value: ast.expr, branch: str) -> bool:
 def _is_replaced(context: Context, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Name) -> bool:
     """Whether a statement before gives a parameter a value in place of None: ``n = m if n is None else n``."""
     for statement in function.body:
-        if node in ast.walk(statement):
+        if node in nodes_of(statement):
             return False
         if isinstance(statement, ast.If) and len(statement.body) == 1 and not statement.orelse:
             if not _excludes(statement.test, node, "orelse"):
@@ -83,7 +83,7 @@ def _is_replaced(context: Context, function: ast.FunctionDef | ast.AsyncFunction
 
 def _stored_again(function: ast.AST, statement: ast.Assign, name: str) -> bool:
     stored = [
-        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+        n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
     ]
     return stored != statement.targets
 
@@ -155,7 +155,7 @@ def _inside(function: ast.FunctionDef) -> Iterator[tuple[_Parameter, _Parameter]
                 if isinstance(target, ast.Name):
                     yield from ((giver, (function, _elements(target.id))) for giver in _held(node.value, function))
         else:
-            names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+            names = [n.id for n in nodes_of(node.target) if isinstance(n, ast.Name)]
             yield from ((giver, (function, name)) for giver in _held(node.iter, function) for name in names)
 
 

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _NORMALIZATION = "chainer.links.BatchNormalization"
@@ -74,7 +75,7 @@ def _rank_of(layers: Sequence[_Layer], size: str, place: int) -> int | None:
 
 
 def _layers(context: Context, scope: ast.AST) -> Iterator[_Layer]:
-    for node in ast.walk(scope):
+    for node in nodes_of(scope):
         if not isinstance(node, ast.Call) or (name := context.reference(node.func)) is None:
             continue
         place = context.source.start(node)

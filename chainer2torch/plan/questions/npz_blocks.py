@@ -8,6 +8,7 @@ import dataclasses
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.rules.signature import BindError
 
 READER = "chainer.serializers.NpzDeserializer"
@@ -70,7 +71,7 @@ def _reader(node: ast.expr, before: list[ast.stmt]) -> ast.Call | None:
 
 def _is_read_behind(module: ModuleInfo, statement: ast.With) -> bool:
     """Whether a variable of the block is used outside of it, in the same function."""
-    inside = set(ast.walk(statement))
+    inside = set(nodes_of(statement))
     bound = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     scope = module.source.enclosing(statement, *_FUNCTIONS)
     return any(

@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.questions import freezing
 
 _KNOWN = frozenset(
@@ -41,7 +42,7 @@ def _leaves_rule(function: FuncInfo, place: int) -> bool:
     arguments = function.node.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     body = function.node.body
-    inside = [n for part in (body if isinstance(body, list) else [body]) for n in ast.walk(part)]
+    inside = [n for part in (body if isinstance(body, list) else [body]) for n in nodes_of(part)]
     return len(names) == place + 2 and not any(isinstance(n, ast.Name) and n.id == names[place] for n in inside)
 
 

@@ -15,7 +15,7 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Func, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import train_flags
 from chainer2torch.plan.questions.config_names import entry_name
@@ -134,7 +134,7 @@ def _is_called(source: Source, node: ast.expr, function: ast.AST | None) -> bool
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == _EXTENDS:
         return True
     if isinstance(parent, ast.Return) and isinstance(function, _DEFS) and isinstance(node, ast.Name):
-        made = [n for n in ast.walk(function) if isinstance(n, _DEFS) and n.name == node.id]
+        made = [n for n in nodes_of(function) if isinstance(n, _DEFS) and n.name == node.id]
         return bool(made) and all(_is_extension(n) for n in made)
     return isinstance(parent, _DEFS)  # a decorator
 

@@ -14,6 +14,7 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -66,7 +67,7 @@ def _is_hook(function: ast.AST | None) -> bool:
 
 
 def _steps(analysis: Facts, code: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(code):
+    for node in nodes_of(code):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STEPS:
             if any(_is_optimizer(analysis, kind) for kind in options(analysis.kind(node.func.value))):
                 yield node

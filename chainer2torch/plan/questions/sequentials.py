@@ -8,6 +8,7 @@ from types import MappingProxyType
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 SEQUENTIAL = "chainer.Sequential"
@@ -123,7 +124,7 @@ def is_made_here(context: Context, call: ast.Call) -> bool:
     return (
         isinstance(made, ast.Call)
         and (context.reference(made.func) or "").startswith("chainer.links.")
-        and not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(made))
+        and not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in nodes_of(made))
         and all(_is_pure(context, part) for part in [*made.args, *(k.value for k in made.keywords)])
         and not context.analysis.once(asks_for_more)
     )
@@ -131,7 +132,7 @@ def is_made_here(context: Context, call: ast.Call) -> bool:
 
 def _is_pure(context: Context, node: ast.expr) -> bool:
     """Whether an argument is the same each time: nothing is called but initializers of Chainer's."""
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    calls = [part for part in nodes_of(node) if isinstance(part, ast.Call)]
     return all((context.reference(c.func) or "").startswith("chainer.initializers.") for c in calls)
 
 

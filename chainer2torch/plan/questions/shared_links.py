@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Method, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.questions.link_parts import objects_in
 
 _ADDS = frozenset({"add_link", "append", "insert", "setattr"})
@@ -206,14 +206,22 @@ def _registered(analysis: Analysis, holder: Inst) -> Iterator[tuple[ast.expr, as
         names = [a.arg for a in init.node.args.args[1:]] if init is not None else []
         arguments = dict(zip(names, maker.args)) if maker is not None else {}
         arguments |= {k.arg: k.value for k in maker.keywords if k.arg} if maker is not None else {}
-        for value in _values(analysis, cls.node):
+        known_values = analysis.once(_values_of_classes)
+        if cls not in known_values:
+            known_values[cls] = list(_values(analysis, cls.node))
+        for value in known_values[cls]:
             known = isinstance(value, ast.Name) and value.id in names
             yield value, arguments.get(value.id, value) if known and isinstance(value, ast.Name) else value
 
 
+def _values_of_classes(_: Analysis) -> dict[ClassInfo, list[ast.expr]]:
+    """What classes register, as far as somebody has asked."""
+    return {}
+
+
 def _values(analysis: Analysis, cls: ast.ClassDef) -> Iterator[ast.expr]:
     """What the methods of a class register."""
-    for node in nodes_of(cls):
+    for node in within(cls).of(ast.With, ast.Call):
         if isinstance(node, ast.With) and any(
             isinstance(n, ast.Attribute) and n.attr == "init_scope" for i in node.items for n in nodes_of(i)
         ):

@@ -63,7 +63,7 @@ def _in_branches(context: Context, name: ast.Name) -> tuple[_Items, ...]:
     """The two dictionaries that the branches of one ``if`` give a variable, if nothing else changes it."""
     function = context.source.enclosing(name, ast.FunctionDef)
     if not isinstance(function, ast.FunctionDef) or any(
-        a.arg == name.id for a in ast.walk(function.args) if isinstance(a, ast.arg)
+        a.arg == name.id for a in nodes_of(function.args) if isinstance(a, ast.arg)
     ):
         return ()
     inside = list(nodes_of(function))
@@ -134,7 +134,7 @@ def _of_function(analysis: Analysis, source: Source, function: ast.FunctionDef, 
         or statement.targets != stored
         or not _is_written(analysis, statement.value)
         or any(isinstance(n, (ast.Global, ast.Nonlocal)) and name.id in n.names for n in inside)
-        or any(n.arg == name.id for n in ast.walk(function.args) if isinstance(n, ast.arg))
+        or any(n.arg == name.id for n in nodes_of(function.args) if isinstance(n, ast.arg))
         or not all(_only_reads(source, n) for n in others if n not in stored)
     ):
         return None

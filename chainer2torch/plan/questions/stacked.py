@@ -9,6 +9,7 @@ from chainer2torch.analysis.components import components
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Class, Const, Inst, Kind, Scalar, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _STACKED = "NStep"
@@ -65,9 +66,9 @@ def _is_container(kind: Kind) -> bool:
 
 def _registered(cls: ast.ClassDef) -> Iterator[ast.expr]:
     """What ``with self.init_scope()``, ``add_link``, ``append`` and ``super().__init__`` are given."""
-    for node in ast.walk(cls):
+    for node in nodes_of(cls):
         if isinstance(node, ast.With) and "init_scope" in ast.unparse(node.items[0].context_expr):
-            yield from (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Assign))
+            yield from (inner.value for inner in nodes_of(node) if isinstance(inner, ast.Assign))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             own = isinstance(node.func.value, ast.Name) and node.func.value.id == "self"
             if node.func.attr in ("add_link", "append") and own:
@@ -77,7 +78,7 @@ def _registered(cls: ast.ClassDef) -> Iterator[ast.expr]:
 
 
 def _names(cls: ast.ClassDef) -> Iterator[str]:
-    for node in ast.walk(cls):
+    for node in nodes_of(cls):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -86,7 +87,7 @@ def _names(cls: ast.ClassDef) -> Iterator[str]:
 
 def _classes_named(analysis: Analysis, cls: ClassInfo) -> Iterator[ClassInfo]:
     """The own classes that a class names, of which its parts may be."""
-    for node in ast.walk(cls.node):
+    for node in nodes_of(cls.node):
         if isinstance(node, (ast.Name, ast.Attribute)):
             for kind in options(analysis.kind(node)):
                 if isinstance(kind, Class):

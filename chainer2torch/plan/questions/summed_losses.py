@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _LOOPS = (ast.For, ast.While)
@@ -44,7 +45,7 @@ def _adds(context: Context, statement: ast.stmt) -> bool:
         isinstance(part, ast.BinOp)
         and isinstance(part.op, ast.Add)
         and written in map(ast.dump, (part.left, part.right))
-        for part in ast.walk(statement.value)
+        for part in nodes_of(statement.value)
     ):
         return True
     loop = context.source.enclosing(statement, *_LOOPS)
@@ -53,7 +54,7 @@ def _adds(context: Context, statement: ast.stmt) -> bool:
         and isinstance(other.op, ast.Add)
         and isinstance(other.value, ast.Name)
         and other.value.id == target.id
-        for other in ast.walk(loop or statement)
+        for other in nodes_of(loop or statement)
     )
 
 

@@ -116,7 +116,7 @@ def _parts(function: ast.AST, own: str) -> Iterator[str]:
         stored = [
             n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
         ]
-        over = [loop.iter for loop in loops if any(n in stored for n in ast.walk(loop.target))]
+        over = [loop.iter for loop in loops if any(n in stored for n in nodes_of(loop.target))]
         if len(over) == len(stored) and all(ast.unparse(i).startswith(f"{own}.") for i in over):
             yield name
 

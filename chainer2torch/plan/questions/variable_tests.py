@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Collection
 from typing import Any
 
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 _INSIDE = frozenset({"array", "data"})
 
@@ -50,7 +50,7 @@ def wraps(
     made = [
         node
         for branch in of_array
-        for node in ast.walk(branch)
+        for node in nodes_of(branch)
         if isinstance(node, ast.Call)
         and len(node.args) == 1
         and not node.keywords
@@ -104,7 +104,7 @@ def _without_taking_out(code: list[Any], value: ast.expr) -> list[Any]:
     inside = [
         node
         for part in code
-        for node in ast.walk(part)
+        for node in nodes_of(part)
         if isinstance(node, ast.Attribute) and node.attr in _INSIDE and ast.unparse(node.value) == text
     ]
     return _without(code, value, inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.torch_classes import words
 
@@ -17,7 +18,7 @@ def is_walked_parameter(context: Context, node: ast.expr) -> bool:
         return False  # frozen ones require none in PyTorch
     stores = [
         n
-        for n in ast.walk(function)
+        for n in nodes_of(function)
         if isinstance(n, ast.Name)
         and n.id == node.id
         and not isinstance(n.ctx, ast.Load)

@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Tensor, options
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.questions.free_walks import has_own_ways
 
 _WALKS = frozenset({"params", "namedparams", "children", "links", "namedlinks"})
@@ -39,7 +39,7 @@ def _loop_of(source: Source, node: ast.Name) -> tuple[ast.expr, ast.expr] | None
             else []
         )
         for target, walk in loops:
-            if any(isinstance(n, ast.Name) and n.id == node.id for n in ast.walk(target)):
+            if any(isinstance(n, ast.Name) and n.id == node.id for n in nodes_of(target)):
                 return target, walk
         if isinstance(ancestor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             break
@@ -88,7 +88,7 @@ def _is_added(source: Source, name: ast.Name) -> bool:
         or isinstance(n, ast.Call)
         and (n.func.attr if isinstance(n.func, ast.Attribute) else getattr(n.func, "id", "")) in _ADDS
         and any(isinstance(a, ast.Name) and a.id == name.id for a in n.args)
-        for n in ast.walk(around)
+        for n in nodes_of(around)
     )
 
 
@@ -124,7 +124,7 @@ def sizes_set(analysis: Analysis) -> bool:
 
 def _walk_in(node: ast.expr) -> str:
     """``model.children()``, also in ``enumerate(...)``, ``sorted(...)``, ``zip(...)``."""
-    for call in ast.walk(node):
+    for call in nodes_of(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _WALKS:
             given = [*call.args, *(k.value for k in call.keywords)]
             skips = len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value is True

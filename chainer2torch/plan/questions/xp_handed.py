@@ -174,7 +174,7 @@ class _Search:
 
     def _parameter_holds(self, info: FuncInfo, name: str) -> bool:
         context = self._context(info.module)
-        for node in ast.walk(info.node):
+        for node in nodes_of(info.node):
             if isinstance(node, ast.Name) and node.id == name and context.scopes.get(node) is info.node:
                 if not isinstance(node.ctx, ast.Load) or context.kind(node) != XP:
                     return False
@@ -224,7 +224,7 @@ def _new_name(info: FuncInfo, name: str) -> str:
     """``device``, unless something in the function is called so."""
     taken = {
         word
-        for n in ast.walk(info.node)
+        for n in nodes_of(info.node)
         for word in (getattr(n, "id", None), getattr(n, "arg", None))
         if word is not None
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Inst, Method
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _JOINING = frozenset({"array", "asarray", "concatenate", "hstack", "stack", "vstack"})
@@ -31,7 +32,7 @@ def _goes_to_device(context: Context, made: ast.Call) -> bool:
     scope = context.scopes.get(target) if isinstance(target, ast.Name) else None
     if others or not isinstance(target, ast.Name) or not isinstance(scope, ast.FunctionDef):
         return False
-    names = [node for node in ast.walk(scope) if isinstance(node, ast.Name) and node.id == target.id]
+    names = [node for node in nodes_of(scope) if isinstance(node, ast.Name) and node.id == target.id]
     loads = [node for node in names if isinstance(node.ctx, ast.Load)]
     return len(names) == len(loads) + 1 and all(_is_moved(context, node) for node in loads)
 

@@ -34,7 +34,7 @@ def defined_names(cls: ClassInfo) -> Iterator[str]:
     """Names that the body of a class defines: methods, properties, values."""
     yield from cls.methods
     for statement in cls.node.body:
-        for node in ast.walk(statement) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else ():
+        for node in nodes_of(statement) if isinstance(statement, (ast.Assign, ast.AnnAssign)) else ():
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
 

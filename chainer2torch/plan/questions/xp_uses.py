@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, 
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, evaluate, parsed
 from chainer2torch.plan.questions.reading import read
@@ -59,7 +60,7 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
         part = outer
     row = row_of(context, part)
     case = native_case(context, part, row) if row is not None else None
-    return None if case is None else "self" in {n.id for n in ast.walk(parsed(case.torch)) if isinstance(n, ast.Name)}
+    return None if case is None else "self" in {n.id for n in nodes_of(parsed(case.torch)) if isinstance(n, ast.Name)}
 
 
 def annotates(context: Context, part: ast.Attribute) -> bool:

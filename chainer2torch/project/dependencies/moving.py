@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from chainer2torch.analysis.memory import made_once
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.project import files
 from chainer2torch.vendor import compat_file
@@ -177,7 +178,15 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
         left += result.left
         migrated = migrated or result.changed or "torch" in found or (not rewrite and any(True for _ in result.sites))
     if helpers:
-        imports |= _imports_of_helpers(frozenset(helpers), tree.style)
+        imports.update(
+            made_once(
+                tree.memory,
+                lambda: sorted(_imports_of_helpers(frozenset(helpers), tree.style)),
+                "imports of helpers",
+                sorted(helpers),
+                tree.style,
+            )
+        )
     return _Needs(migrated, frozenset(imports), left, kept)
 
 
