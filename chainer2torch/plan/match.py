@@ -28,6 +28,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.versions import COMPARISONS
+from chainer2torch.plan.argument_guards import calls_nothing, is_filled, is_path
 from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype
 from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
 from chainer2torch.rules.row import Case
@@ -280,38 +281,10 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "is_item": lambda q: q.is_item,
     "is_made": lambda q: q.is_made,
     "is_single": lambda q: q.is_single,
-    "calls_nothing": lambda q: _calls_nothing,
-    "is_filled": lambda q: _is_filled,
-    "is_path": lambda q: _is_path,
+    "calls_nothing": lambda q: calls_nothing,
+    "is_filled": lambda q: is_filled,
+    "is_path": lambda q: is_path,
 }
-
-
-def _is_filled(node: ast.expr) -> bool:
-    """Whether an argument is zeros or ones of some shape as it stands, or a Variable of those."""
-    while isinstance(node, ast.Call) and node.args:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if name in ("zeros", "ones"):
-            return True
-        if name not in ("Variable", "asarray", "array") and ast.unparse(node.func) != "Variable":
-            return False
-        node = node.args[0]
-    return False
-
-
-def _is_path(node: ast.expr) -> bool:
-    """A name, an attribute or an element, which may be said twice: ``self.score``, ``out[idx]``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        if isinstance(node, ast.Subscript) and not _is_path(node.slice) and not isinstance(node.slice, ast.Constant):
-            return False
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _calls_nothing(node: ast.expr) -> bool:
-    """Whether an argument can be left out: nothing happens when it is worked out."""
-    return not any(
-        isinstance(n, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)) for n in ast.walk(node)
-    )
 
 
 def _ask(function: str, args: list[ast.expr], q: Question) -> Any:

@@ -51,6 +51,7 @@ _NO_PARAMETERS = "[{'params': []}]"
 _FILL = "native.fill_missing_gradients"
 _CROSSED = "native.step_keeping_graphs(self)"
 _SUBSTITUTES = {"zero_grads": "self.zero_grad"}
+_DIFFERENCES = {"clip_grads": "clipped-norms"}
 
 
 def run(context: Context) -> Decisions:
@@ -265,8 +266,7 @@ class _Writer:
         assert isinstance(attribute, ast.Attribute)
         row = row_of_kind(context, use.inst, use.member)
         if row is not None:
-            clips = "clipped-norms" if use.member == "clip_grads" else ""
-            decisions.mark(attribute, row, row.name, row.state, difference=clips)
+            decisions.mark(attribute, row, row.name, row.state, difference=_DIFFERENCES.get(use.member, ""))
         setting = setting_of(self.objects, use)
         if use.call is not None and use.member != "target":
             self._call(use, use.call, attribute)
