@@ -50,8 +50,7 @@ _REASON = "an optimizer that becomes one of PyTorch's"
 _NO_PARAMETERS = "[{'params': []}]"
 _FILL = "native.fill_missing_gradients"
 _CROSSED = "native.step_keeping_graphs(self)"
-_SUBSTITUTES = {"zero_grads": "self.zero_grad"}
-_DIFFERENCES = {"clip_grads": "clipped-norms"}
+_SUBSTITUTES, _DIFFERENCES = {"zero_grads": "self.zero_grad"}, {"clip_grads": "clipped-norms"}
 
 
 def run(context: Context) -> Decisions:
