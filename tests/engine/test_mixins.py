@@ -151,16 +151,25 @@ class Net({bases}):
     check_class(net, [np.random.RandomState(0).randn(4, 3).astype("f")])
 
 
-@pytest.mark.parametrize(
-    ("mixin", "own"),
-    [
-        ("__call__", "    def forward(self, x):\n        return self.l(x)\n"),  # Chainer calls that of the mixin
-        ("__init__", ""),  # Chain's constructor came first
-    ],
-)
-def test_which_base_is_meant_is_asked_where_the_frameworks_differ(mixin: str, own: str) -> None:
-    text = CODER.format(call="__call__") + ("    def __init__(self):\n        pass\n" if mixin == "__init__" else "")
-    text += f"class Net(chainer.Chain, Coder):\n    def other(self):\n        pass\n{own}"
-    result = migrate_source(HEAD + text)
+@pytest.mark.parametrize("bases", ["chainer.Chain, Coder", "Coder, chainer.Chain"])
+def test_a_call_of_a_mixin_runs_before_the_forward_of_the_class(bases: str) -> None:
+    net = f"""
+{CODER.format(call="__call__")}
+class Net({bases}):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.add_link("encoder", L.Linear(3, 2))
+        self.add_link("decoder", L.Linear(2, 3))
+
+    def forward(self, x):
+        return self.encoder(x)
+"""
+    check_class(net, [np.random.RandomState(0).randn(4, 3).astype("f")])
+
+
+def test_which_constructor_is_meant_is_asked_where_the_frameworks_differ() -> None:
+    """Chain's constructor came first."""
+    text = CODER.format(call="__call__") + "    def __init__(self):\n        pass\n"
+    result = migrate_source(HEAD + text + "class Net(chainer.Chain, Coder):\n    def other(self):\n        pass\n")
     assert [site.state for site in result.sites if site.symbol == "chainer.Chain"] == ["review"]
-    assert f"`{'forward' if own else '__init__'}` of another base" in result.code
+    assert "`__init__` of another base" in result.code
