@@ -10,7 +10,9 @@ from chainer.iterators import SerialIterator
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from chainer2torch.verify.rules.verify_rules import verify_rules
+from chainer2torch.verify.script.verify_script import verify_script
 from chainer2torch.verify.worker import batch_order, clipped_norms
+from tests.support.command_line import run
 
 RULES = load_rules(strict=False, style="native")
 
@@ -103,3 +105,40 @@ def test_what_clips_as_pytorch_does_is_close() -> None:
     result = migrate_source(text, rules=RULES)
     assert "clip_grad_norm_(model.parameters(), 5)" in result.code
     assert [s.state for s in result.sites if s.difference == "clipped-norms"] == ["close"]
+
+
+SHARED = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        layer = L.Linear(3, 3)
+        super().__init__(one=layer, other=layer)
+
+    def __call__(self, x):
+        return self.other(F.tanh(self.one(x)))
+
+
+model = Net()
+optimizer = chainer.optimizers.Adam(0.1)
+optimizer.setup(model)
+optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(0.01))
+for i in range(6):
+    loss = F.mean(model(np.ones((2, 3), 'f')) ** 2)
+    model.cleargrads()
+    loss.backward()
+    optimizer.update()
+"""
+
+
+def test_a_script_is_equal_with_its_differences_on_chainers_side(tmp_path) -> None:
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "net.py").write_text(SHARED)
+    assert run("migrate", tmp_path / "original", "-q", "-o", tmp_path / "out").returncode in (0, 1)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 6, "\n".join(report.lines())
+    assert {"shared-parameters", "clipped-norms"} <= set(report.differences)

@@ -28,7 +28,7 @@ _EXTENSIONS = "pytorch_pfn_extras"
 _LOADER = b"DataLoader("
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
 _CLIPS = b"clip_grad_norm_"
-_LONG_OPTIMIZERS = b"GradientMethod("  # they step a parameter once for each place that it has in a model
+_LONG_OPTIMIZERS = b"GradientMethod(torch.optim.Optimizer"  # parameters once for each place
 _COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
 _OF_LOADERS = ("batch-geometry", "shuffle-order")
 _LEFT_OUT = shutil.ignore_patterns(
@@ -94,7 +94,7 @@ def verify_script(
         "loaders": any(_LOADER in text for text in run),  # then Chainer's iterators do as they do
         "whole": any(_WHOLE in text for text in run),
         "counts_batches": any(_COUNTED in text for text in run),
-        "steps_once": not any(_LONG_OPTIMIZERS in text for text in run),  # as those of PyTorch do
+        "steps_once": not any(_LONG_OPTIMIZERS in file.read_bytes() for file in out.rglob(compat_file.FILE_NAME)),
         "clips": any(_CLIPS in text for text in run),
         "left_out": [],
         "as_gpu": False,
