@@ -281,3 +281,20 @@ def test_dtypes_that_initializers_say(name, args, option, param):
             fill.dtype = dtype
             found = arrays_of(ours(*args, **{option: first}))[param]
             assert found.dtype == expected.dtype and np.array_equal(found, expected), (dtype, first)
+
+
+@pytest.mark.parametrize("given", [0.5, np.arange(15, dtype="f").reshape(3, 5), ti.One(), ti.Constant(2)])
+@pytest.mark.parametrize("scale", [1.0, 0.25])
+def test_init_weight_of_version_1_scales_what_it_fills(given, scale):
+    weights = torch.full((3, 5), torch.nan)
+    ti.init_weight(weights, given, scale)
+    expected = np.empty((3, 5), "f")
+    ti.as_initializer(given)(torch.from_numpy(expected))
+    np.testing.assert_array_equal(weights.numpy(), expected * scale)
+
+
+def test_init_weight_draws_by_the_number_of_inputs_if_nothing_is_given():
+    """Version 1 took HeNormal(1 / sqrt(2)): the standard deviation is 1 / sqrt(fan_in)."""
+    weights = nn.Parameter(torch.full((300, 400), torch.nan))
+    ti.init_weight(weights, None, 2.0)
+    assert abs(weights.std().item() * 20 / 2 - 1) < 0.01 and weights.requires_grad

@@ -359,3 +359,23 @@ def test_call_as_version_1():
         np.testing.assert_allclose(test.detach(), x, rtol=1e-3)
         train = call_as_version_1(layer, x, False)
         np.testing.assert_allclose(train.detach().mean(0), 0, atol=1e-5)
+
+
+def test_init_weight_fills_arrays_of_links_of_version_1():
+    text = """
+import chainer
+from chainer import initializers, link
+
+
+class Scaled(link.Link):
+    def __init__(self, n, wscale=1, initialW=None):
+        super(Scaled, self).__init__(W=(n, n))
+        initializers.init_weight(self.W.data, initialW, scale=wscale)
+        initializers.init_weight(self.W.data, 0)
+
+    def __call__(self, x):
+        return x * self.W
+"""
+    code = migrate_source(text).code
+    assert "compat.init_weight(self.W.detach(), initialW, scale=wscale)" in code, code
+    assert "compat.init_weight(self.W.detach(), 0)" in code and "import initializers" not in code, code

@@ -323,6 +323,16 @@ def as_initializer(value: Any, default: Any = None) -> Any:
     return initializer
 
 
+def init_weight(weights: torch.Tensor, initializer: Any, scale: float = 1.0) -> None:
+    """Fills an array with the values of an initializer (None: LeCunNormal), a number or an array, times ``scale``.
+
+    Source: chainer.initializers.init_weight of version 1.
+    """
+    as_initializer(initializer)(weights)
+    with torch.no_grad():
+        weights *= scale
+
+
 def _torch_dtype(dtype: Any) -> torch.dtype:
     """A torch dtype from a torch or numpy dtype or its name."""
     if isinstance(dtype, torch.dtype):

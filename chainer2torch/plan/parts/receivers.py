@@ -13,6 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
+from chainer2torch.plan.parts.fed_tensors import is_fed_tensor
 from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
@@ -49,6 +50,7 @@ _OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "t
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
 _OF_EITHER = _OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
+_SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
 _OPTIONS = frozenset({"include_uninit", "skipself"})
 _COPY_MODES = frozenset({"copy", "init", "share"})
@@ -79,6 +81,9 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         return
     if node.attr in _OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(context, decisions, node)
+        return
+    if node.attr == "transpose" and is_fed_tensor(context, node.value):
+        _axes_of_array(context, decisions, node)
         return
     if attribute_of_array(context, decisions, node) or _setting_of_layer(context, decisions, node):
         return
@@ -211,6 +216,13 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
         return False
     _with_methods(context, decisions, node)
     return True
+
+
+def _axes_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """``x.transpose(0, 3, 1, 2)`` where some caller hands a tensor, which takes two dimensions to swap."""
+    call = context.source.parents.get(node)
+    if isinstance(call, ast.Call) and call.func is node and len(call.args) != _SWAPPED:
+        emit_call(context, decisions, call, context.rules.rows["?.transpose"], node, receiver=node.value)
 
 
 def _with_methods(context: Context, decisions: Decisions, node: ast.Attribute) -> None:

@@ -6,6 +6,7 @@ import ast
 import functools
 
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, Func, HostArray, Inst, Lst, Scalar, Tensor, Tup, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
@@ -22,7 +23,9 @@ def is_shape(context: Context, node: ast.expr) -> bool:
     if isinstance(whole, ast.Call):
         values = returned_here(context, whole)
         return bool(values) and all(map(functools.partial(_is_member_shape, context), map(_unsliced, values)))
-    return _names_shape(context, whole) if isinstance(whole, ast.Name) else _is_member_shape(context, whole)
+    if isinstance(whole, ast.Name):
+        return _names_shape(context, whole)
+    return _is_member_shape(context, whole) or _is_kept_shape(context, whole)
 
 
 def returned_here(context: Context, call: ast.Call) -> list[ast.expr]:
@@ -60,7 +63,7 @@ def _is_member_shape(context: Context, node: ast.expr) -> bool:
     return any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, *others)) for k in kinds)
 
 
-def _names_shape(context: Context, node: ast.Name) -> bool:
+def _names_shape(context: Context, node: ast.Name, sums: bool = True) -> bool:
     """Whether a variable gets shapes only: ``shape = x.shape``, ``y, shape = f(x), x.shape``, ``shape = size(x)``."""
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     if context.kind(node) != UNKNOWN and not isinstance(context.kind(node), (Lst, Tup)):
@@ -77,7 +80,32 @@ def _names_shape(context: Context, node: ast.Name) -> bool:
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else []
             value = parts[outer.elts.index(target)] if len(parts) == len(outer.elts) else None
         found.append(value)
-    return bool(found) and all(
-        v is not None and isinstance(whole := _unsliced(v), (ast.Attribute, ast.Call)) and is_shape(context, whole)
-        for v in found
+    return bool(found) and all(v is not None and _gives_shape(context, _unsliced(v), sums) for v in found)
+
+
+def _gives_shape(context: Context, value: ast.expr, sums: bool) -> bool:
+    """Whether a variable that gets a value gets a shape: of a tensor, by a call, or a sum with one (``s + (1,)``)."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Mult)) and sums:
+        sides = [_unsliced(side) for side in (value.left, value.right)]
+        return any(
+            _names_shape(context, side, sums=False)
+            if isinstance(side, ast.Name)
+            else isinstance(side, (ast.Attribute, ast.Call)) and is_shape(context, side)
+            for side in sides
+        )
+    return isinstance(value, (ast.Attribute, ast.Call)) and is_shape(context, value)
+
+
+def _is_kept_shape(context: Context, node: ast.expr) -> bool:
+    """Whether an object of a class of this file keeps shapes alone under a name: ``self.shape = x.shape``."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    owners = options(context.analysis.kind(node.value))
+    if not all(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and k.cls.module is context.module for k in owners):
+        return False
+    stores = [n for n in context.source.of(ast.Attribute) if n.attr == node.attr and not isinstance(n.ctx, ast.Load)]
+    statements = [context.source.parents[store] for store in stores]
+    return bool(stores) and all(
+        isinstance(statement, ast.Assign) and _is_member_shape(context, _unsliced(statement.value))
+        for statement in statements
     )
