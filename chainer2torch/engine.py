@@ -20,7 +20,6 @@ from chainer2torch.analysis.source import Source
 from chainer2torch.plan.file_result import FileResult, of_plain, plain
 from chainer2torch.plan.options import Options
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread
 from chainer2torch.rules.table import Rules, load_rules
 from chainer2torch.vendor.compat_file import is_helper_module
 
@@ -125,6 +124,7 @@ def _done(work: _Work, groups: list[list[str]], jobs: int, progress: Progress | 
     if not missing:
         return results
     import chainer2torch.part_engine  # noqa: F401 - before processes are forked
+    from chainer2torch.project.worker_pool import Failed, sensible_jobs, spread  # not where all parts are known
 
     sizes = {name: sum(len(work.files.texts[path]) for path in group) for name, group in missing.items()}
     total = sum(sizes.values())

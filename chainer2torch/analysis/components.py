@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.places import FileInfo, Places
+
+if TYPE_CHECKING:  # where all parts are known nobody asks for facts
+    from chainer2torch.analysis.facts import Facts
+    from chainer2torch.analysis.module_index import ModuleInfo
 
 
 def components(analysis: Facts) -> Mapping[ModuleInfo, frozenset[ModuleInfo]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import os
 import sys
@@ -51,6 +50,17 @@ def version_of_all(rule_dirs: Iterable[Path]) -> str:
 
 
 def _libcst() -> str:
+    """The version of LibCST: from the name of the folder that describes it, which is found in less time."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or os.curdir)
+        except OSError:
+            continue
+        found = [name for name in names if name.startswith("libcst-") and name.endswith(".dist-info")]
+        if found:
+            return " ".join(sorted(found))
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("libcst")
     except importlib.metadata.PackageNotFoundError:

@@ -6,6 +6,7 @@ from chainer2torch.engine import migrate_source, migrate_sources
 from chainer2torch.rules import table
 from chainer2torch.rules.table import Rules, RulesError, load_rules
 from chainer2torch.rules.lazy_tables import cut
+from chainer2torch.rules.resources import rules_dir
 
 GOOD = """
 module = "chainer.functions"
@@ -246,8 +247,12 @@ def test_a_library_is_not_foreign_to_itself():
     assert results["main.py"].left == 0
 
 
-def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables():
-    lazy, whole = load_rules(lazy=True), load_rules()
+@pytest.mark.parametrize("style", ["faithful", "native"])
+def test_rows_that_are_read_when_asked_for_are_those_of_the_whole_tables(style):
+    lazy, whole = load_rules(lazy=True, style=style), load_rules(style=style)
+    assert {question: dict(rows) for question, rows in lazy.under.items()} == {
+        question: dict(rows) for question, rows in whole.under.items()
+    }
     assert list(lazy.rows) == list(whole.rows)
     assert dict(lazy.rows) == dict(whole.rows)
     assert dict(lazy.old) == dict(whole.old)
@@ -274,6 +279,22 @@ def test_only_the_rows_that_are_asked_for_are_read(monkeypatch):
         is rules.with_packs(frozenset({"chainerrl"})).rows["chainer.functions.relu"]
     )
     assert read == ["chainer.functions.relu"]
+
+
+def test_no_table_of_the_native_style_is_read_whole(monkeypatch):
+    import chainer2torch.rules.table_files as loader
+
+    table._shipped.cache_clear()
+    read = []
+    made = loader.parsed
+    monkeypatch.setattr(loader, "parsed", lambda text, *rest: read.append(text) or made(text, *rest))
+    rules = load_rules(lazy=True, style="native")
+    texts = {path.read_text(encoding="utf-8") for path in (rules_dir() / "native").rglob("*.toml")}
+    texts = {text for text in texts if cut(text) is not None}  # one holds lines that look like headings
+    assert len(texts) > 20 and texts.isdisjoint(read)
+    read.clear()
+    assert rules.rows["chainer.functions.dropout"].value
+    assert read and all("dropout" in text for text in read)
 
 
 def test_a_users_tables_are_read_and_checked_whole(tmp_path):

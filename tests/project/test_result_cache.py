@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from chainer2torch.cli.app import cli
 from chainer2torch.engine import Options, migrate_sources
 from chainer2torch.project.result_cache import ResultCache, default_folder, version_of_all
 from chainer2torch.rules.table import load_rules
+from chainer2torch.vendor import compat_file
 
 ROOT = Path(__file__).parents[2]
 RULES = load_rules(lazy=True, style="native")
@@ -225,9 +227,6 @@ def test_the_command_keeps_results_where_it_is_told_to(tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     monkeypatch.setenv("CHAINER2TORCH_CACHE_DIR", str(tmp_path / "another"))
 
-    def tool(*arguments: object) -> str:
-        return CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False).output
-
     first = tool("migrate", tmp_path / "src", "--no-cache")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["src"]
     assert tool("migrate", tmp_path / "src", "--cache-dir", cache) == first
@@ -237,6 +236,44 @@ def test_the_command_keeps_results_where_it_is_told_to(tmp_path, monkeypatch):
     assert tool("check", tmp_path / "src", "--cache-dir", cache) == tool("check", tmp_path / "src", "--no-cache")
     tool("check", tmp_path / "src")
     assert (tmp_path / "another").is_dir()
+
+
+def tool(*arguments: object) -> str:
+    return CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False).output
+
+
+def test_helpers_are_built_once_for_what_they_are_built_from(tmp_path, monkeypatch):
+    source, cache = tmp_path / "src", ("--cache-dir", tmp_path / "cache")
+    source.mkdir()
+    (source / "a.py").write_text("import chainer.links as L\nbn = L.BatchNormalization(3, decay=0.5)\n")
+    (source / "requirements.txt").write_text("chainer\n")
+    built = []
+    real = compat_file.build
+    monkeypatch.setattr(compat_file, "build", lambda *a, **k: built.append(a) or real(*a, **k))
+    command = ("migrate", source, "--style", "faithful")
+    first = tool(*command, *cache)
+    assert "chainer_compat.py" in first and len(built) == 2, "the module, and what it imports for requirements.txt"
+    assert tool(*command, *cache) == first and len(built) == 2
+    (source / "b.py").write_text("import chainer\nopt = chainer.optimizers.SMORMS3()\nopt.setup(net)\n")
+    second = tool(*command, *cache)
+    assert len(built) > 2 and second == tool(*command, "--no-cache") != first
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_any_edits_a_command_says_what_one_without_memory_says(tmp_path, seed):
+    rng, source, cache = random.Random(seed), tmp_path / "src", ("--cache-dir", tmp_path / "cache")
+    texts = {**tree(), "requirements.txt": "chainer==7.8.1\n"}
+    for _ in range(6):
+        shutil.rmtree(source, ignore_errors=True)
+        for path, text in texts.items():
+            (source / path).parent.mkdir(parents=True, exist_ok=True)
+            (source / path).write_text(text)
+        for command in (("migrate",), ("report",)):
+            expected = tool(*command, source, "--no-cache")
+            assert tool(*command, source, *cache) == expected
+            assert tool(*command, source, *cache) == expected, "nothing has changed"
+        python = {path: text for path, text in texts.items() if path.endswith(".py")}
+        texts = {**edited(python if rng.random() < 0.7 else tree(), rng), "requirements.txt": texts["requirements.txt"]}
 
 
 def test_where_results_are_kept(monkeypatch, tmp_path):
