@@ -97,9 +97,10 @@ class Constant:
         self.fill_value = fill_value
         self.dtype = None if dtype is None else torch_dtype(dtype)
 
+    @torch.no_grad()
     def __call__(self, array: Any) -> None:
         """Fills it in place."""
-        fill_with(self.fill_value, array)
+        array[...] = torch.as_tensor(self.fill_value) if isinstance(array, torch.Tensor) else self.fill_value
 
 
 def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name

@@ -52,9 +52,7 @@ class Adam(torch.optim.Adam):
 
     def __init__(self, params: Any, lr: float = 0.001, betas: Any = (0.9, 0.999), **options: Any):
         super().__init__(params, lr, betas=(float(betas[0]), float(betas[1])), **options)  # torch refuses (0, 0.9)
-        for (
-            group
-        ) in self.param_groups:  # where: own.epsilon, helper.LateAdam, helper._key, helper.MultiprocessParallelUpdater
+        for group in self.param_groups:
             group["epsilon"] = group["eps"]
         self.register_step_pre_hook(Adam._prepare)
 
@@ -62,7 +60,7 @@ class Adam(torch.optim.Adam):
         step = max((float(state.get("step", 0)) for state in self.state.values()), default=0) + 1
         fill_missing_gradients(self)  # where: helper.fill_missing_gradients
         for group in self.param_groups:
-            group["eps"] = group.setdefault("epsilon", group["eps"]) * (1 - group["betas"][1] ** step) ** -0.5
+            group["eps"] = group["epsilon"] * (1 - group["betas"][1] ** step) ** -0.5
             for param in group["params"]:  # where: !helper.fill_missing_gradients
                 if param.requires_grad and param.grad is None and not is_lazy(param):
                     param.grad = torch.zeros_like(param)

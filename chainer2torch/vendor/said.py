@@ -28,9 +28,7 @@ _LIBRARIES = ("chainer", "compat", "torch")
 _NO_OPTIMIZERS = frozenset(
     {"arg", "args", "arguments", "config", "flags", "layer", "link", "model", "namespace", "parser"}
 )
-OWN = frozenset(
-    {"Bilinear", "_state", "apply", "beta1", "beta2", "epsilon"}
-)  # `own.apply`: said by a text of the program
+OWN = frozenset({"Bilinear", "_state", "apply", "beta1", "beta2"})  # `own.apply`: said by a text of the program
 _CLASSES = frozenset(
     {"AdaBound", "AdaDelta", "AdaGrad", "Adadelta", "Adagrad", "MSVAG", "MomentumSGD", "NesterovAG", "RMSprop"}
     | {"CorrectedMomentumSGD", "RMSpropGraves", "SMORMS3"}
