@@ -221,6 +221,15 @@ def _mark_read(context: Context, decisions: Decisions, node: ast.Subscript) -> N
             "into it does not reach the array; write into the array itself",
             _CODE,
         )
+    elif _is_changed_behind(context, node):
+        decisions.mark(
+            node,
+            None,
+            "numpy.ndarray.__getitem__",
+            "review",
+            "a view in NumPy, a copy here: it does not show what is written into the array later; take it behind that",
+            _CODE,
+        )
     else:
         decisions.mark(node, None, "numpy.ndarray.__getitem__", "exact", "", _CODE)
 
@@ -237,9 +246,16 @@ def _is_written_into(context: Context, node: ast.Subscript) -> bool:
         return parent.value is node and not isinstance(parent.ctx, ast.Load)
     if not isinstance(parent, ast.Assign) or len(parent.targets) > 1 or not isinstance(parent.targets[0], ast.Name):
         return isinstance(parent, ast.Attribute) and parent.attr in _WRITING
-    name, function = parent.targets[0].id, context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
-    return any(
-        isinstance(n, ast.Subscript)
+    return bool(_writes(context, node, parent.targets[0].id))
+
+
+def _writes(context: Context, node: ast.AST, name: str) -> list[ast.AST]:
+    """What writes into the array of a name, in the function around a node."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        n
+        for n in nodes_of(function or context.source.tree)
+        if isinstance(n, ast.Subscript)
         and not isinstance(n.ctx, ast.Load)
         and _is_name(n.value, name)
         or isinstance(n, ast.AugAssign)
@@ -247,8 +263,21 @@ def _is_written_into(context: Context, node: ast.Subscript) -> bool:
         or isinstance(n, ast.Attribute)
         and n.attr in _WRITING
         and _is_name(n.value, name)
-        for n in nodes_of(function or context.source.tree)
-    )
+    ]
+
+
+def _is_changed_behind(context: Context, node: ast.Subscript) -> bool:
+    """Whether the array of ``b = a[:, ::-1]`` is written into behind it, and ``b`` is read behind that."""
+    parent = context.source.parents.get(node)
+    if not isinstance(parent, ast.Assign) or len(parent.targets) > 1 or not isinstance(node.value, ast.Name):
+        return False
+    target, start = parent.targets[0], context.source.start
+    if not isinstance(target, ast.Name) or target.id == node.value.id:
+        return False
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    writes = [start(n) for n in _writes(context, node, node.value.id) if start(n) > start(parent)]
+    reads = [n for n in nodes_of(function) if isinstance(n, ast.Name) and n.id == target.id]
+    return any(start(n) > min(writes) for n in reads if isinstance(n.ctx, ast.Load)) if writes else False
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
