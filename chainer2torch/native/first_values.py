@@ -116,6 +116,8 @@ def as_initializer(value: Any, default: Any = None) -> Any:
     value = default if value is None else value
     if value is None:
         return lecun_normal_
+    if not (callable(value) or np.isscalar(value) or hasattr(value, "shape")):
+        raise TypeError(f"invalid type of initializer: {type(value)}")
     return value if callable(value) else functools.partial(fill_with, value)
 
 

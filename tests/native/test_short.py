@@ -65,8 +65,8 @@ LONGER = {
     "IteratorUpdater": (110, 7),  # a clock, what is saved of it
     "Updater": (142, 9),  # a converter, the device that its batches go to, a clock, how a loader is read, its state
     "BatchUpdater": (56, 5),  # devices by number, by name and by None: most programs say one of them
-    "StandardBatchUpdater": (109, 10),
-    "StandardUpdater": (200, 14),
+    "StandardBatchUpdater": (120, 12),
+    "StandardUpdater": (208, 16),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
@@ -74,9 +74,9 @@ LONGER = {
     "GradientMethod": (165, 15),  # the interface of the late optimizers
     "SerialIterator": (60, 1),
     "ModelCopies": (96, 11),
-    "ParallelBatchUpdater": (176, 16),
-    "ParallelUpdater": (271, 20),
-    "MultiprocessParallelUpdater": (267, 20),
+    "ParallelBatchUpdater": (187, 18),
+    "ParallelUpdater": (279, 22),
+    "MultiprocessParallelUpdater": (275, 22),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (217, 15)),
