@@ -32,9 +32,9 @@ def function(*lines):
         ("a += x", "a = a + x"),
         ("x.data -= 0.1 * x.grad", "x.data -= 0.1 * x.grad"),
         ("x.array += np.ones(3)", "x.data += torch.as_tensor(np.ones(3))"),
-        ("x.data[0] = np.ones(3)", "x.detach()[0] = torch.as_tensor(np.ones(3))"),
-        ("x.data[0] = 3", "x.detach()[0] = 3"),
-        ("x.data[0] += np.ones(3)", "x.detach()[0] += torch.as_tensor(np.ones(3))"),
+        ("x.data[0] = np.ones(3)", "x.data[0] = torch.as_tensor(np.ones(3))"),
+        ("x.data[0] = 3", "x.data[0] = 3"),
+        ("x.data[0] += np.ones(3)", "x.data[0] += torch.as_tensor(np.ones(3))"),
     ],
 )
 def test_statement(before, after):
