@@ -1,4 +1,4 @@
-"""``b = a[:, ::-1]`` shows in NumPy what is written into either of the two; PyTorch makes a copy, and a mark says so."""
+"""``b = a[:, ::-1]`` shows in NumPy what is written into either of the two; PyTorch copies, and a mark says so."""
 
 import pytest
 
