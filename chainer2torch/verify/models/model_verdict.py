@@ -213,8 +213,7 @@ def _first_divergence(
         if y is None:
             missing = missing or f"; the first link that PyTorch did not call is {_call(x)}"
             continue
-        for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
-            other = b.get(y["key"] + name[len(x["key"]) :])
+        for name, other in _outputs(x, y, a, b):
             if other is None:
                 return f"first diverging link: {_place(x, y)}: another number of outputs"
             difference = compare(x["path"], a[name], other)
@@ -247,8 +246,7 @@ def _first_gap(
     none, or where it has no counterpart.
     """
     for x, y in _calls(xs, ys):
-        for name in sorted(name for name in a if name == x["key"] or name.startswith(x["key"] + "/")):
-            other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
+        for name, other in _outputs(x, y, a, b):
             if other is None or not compare(x["path"], a[name], other).equal:
                 return None if other is None else rounding.distance(other, a[name].astype(np.float64))
     return None
@@ -281,6 +279,15 @@ def _calls(
         yield x, partners.pop(0) if partners else None
 
 
+def _outputs(
+    x: Mapping[str, Any], y: Mapping[str, Any] | None, a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]
+) -> list[tuple[str, np.ndarray | None]]:
+    """The names of a call's outputs on Chainer's side, each with its counterpart; None where there is none."""
+    key = x["key"]
+    names = sorted(name for name in a if name == key or name.startswith(key + "/"))
+    return [(name, b.get(y["key"] + name[len(key) :]) if y else None) for name in names]
+
+
 def _layers(
     xs: Sequence[Mapping[str, Any]],
     ys: Sequence[Mapping[str, Any]],
@@ -294,8 +301,7 @@ def _layers(
     found = []
     for x, y in _calls(xs, ys):
         errors = [math.inf] if y is None else [0.0]
-        for name in sorted(name for name in a if y and (name == x["key"] or name.startswith(x["key"] + "/"))):
-            other = b.get(y["key"] + name[len(x["key"]) :]) if y else None
+        for name, other in _outputs(x, y, a, b):
             errors.append(math.inf if other is None else compare(x["path"], a[name], other).max_rel)
         found.append((_call(x), max(errors)))
     return found
@@ -315,10 +321,9 @@ def _inside(
         target = x.get("target", "")
         if not target or x["path"] == "/":
             continue
-        names = [name for name in a if name == x["key"] or name.startswith(x["key"] + "/")]
-        others = {name: b.get(y["key"] + name[len(x["key"]) :]) if y else None for name in names}
-        is_equal = bool(names) and all(
-            (other := others[name]) is not None and compare(x["path"], a[name], other).equal for name in names
+        outputs = _outputs(x, y, a, b)
+        is_equal = bool(outputs) and all(
+            other is not None and compare(x["path"], a[name], other).equal for name, other in outputs
         )
         (equal if is_equal else different).add(target)
     return frozenset(equal - different)
