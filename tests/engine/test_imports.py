@@ -583,6 +583,11 @@ def test_a_paragraph_stays_one_when_its_first_import_goes(above):
             "import collections\n",
         ),
         ("import this\nx = F.relu(1)", "", "import this"),
+        (
+            "import collections\nclass A:\n    import fractions\n    x = F.relu(1), fractions.gcd",
+            "",
+            "    import fractions\n",
+        ),
         ("import collections\nx = F.relu(1)", "", "import collections"),
         (
             "try:\n    import collections\nexcept OSError:\n    pass\nx = isinstance(F.relu(1), collections.Iterable)",

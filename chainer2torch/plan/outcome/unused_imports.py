@@ -116,8 +116,8 @@ def is_of_python(statement: ast.Import | ast.ImportFrom) -> bool:
 
 
 def _stands_alone(context: Context, statement: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import of Python's modules is a line of a module, class or function: a guard is left as it is."""
-    alone = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    """Whether an import of Python's modules is a line of a module or function; guards, and what classes have, stay."""
+    alone = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
     return not is_of_python(statement) or isinstance(context.source.parents.get(statement), alone)
 
 
