@@ -111,7 +111,8 @@ def NaN(dtype: Any = None) -> Constant:  # noqa: N802 - Chainer's name
 def as_initializer(value: Any, default: Any = None) -> Any:
     """What ``initialW`` and ``initial_bias`` mean: a function that fills, a number or an array; None is the default.
 
-    That is N(0, 1 / fan_in) where there is no other. Source: the constructors of chainer.links.
+    That is N(0, 1 / fan_in) where there is no other. Anything else raises TypeError. Source: the constructors of
+    chainer.links.
     """
     value = default if value is None else value
     if value is None:
