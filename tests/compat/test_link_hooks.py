@@ -283,7 +283,7 @@ ROWS = [
 
 @pytest.mark.parametrize("name", ROWS)
 def test_every_layer_calls_hooks_as_chainer_s_link_does(name):
-    """With the layers inside of layers, in their order; and it is a Chain exactly if it was one."""
+    """With the layers inside of layers, in their order; and it is a Chain, or a list, exactly if it was one."""
     rules = load_rules()
     for example in rules.rows[name].examples[:2]:
         source = snippets.build(Variant("", example.options.get("setup", ""), example.before), example.given)
@@ -299,8 +299,10 @@ def test_every_layer_calls_hooks_as_chainer_s_link_does(name):
             with hook:
                 namespace["run"](**{key: _decoded(value, values, make) for key, value in drawn.items()})
             links = {key: value for key, value in namespace.items() if isinstance(value, (chainer.Link, nn.Module))}
-            tests = chainer.Chain if base is chainer.LinkHook else compat().AnyChain
-            seen.append((hook.seen, {key: isinstance(link, tests) for key, link in links.items()}))
+            original = base is chainer.LinkHook
+            one = chainer.Chain if original else compat().AnyChain
+            both = (chainer.Chain, chainer.ChainList) if original else compat().AnyChainOrList
+            seen.append((hook.seen, {key: (isinstance(v, one), isinstance(v, both)) for key, v in links.items()}))
         assert seen[0] == seen[1] and seen[0][0]
 
 

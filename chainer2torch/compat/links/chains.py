@@ -100,11 +100,24 @@ class _ChainTest(type):
         return issubclass(type(instance), cls)
 
 
+class _ListTest(_ChainTest):
+    def __subclasscheck__(cls, other: type) -> bool:
+        lists = issubclass(other, (nn.ModuleList, nn.Sequential)) or getattr(other, "_is_list", False)
+        return bool(lists) or super().__subclasscheck__(other)
+
+
 class AnyChain(metaclass=_ChainTest):
     """``isinstance(module, AnyChain)``: whether the module stands for a Chain of Chainer's.
 
     True for modules of one's own and for layers that are made of layers with names; false for lists, for ``Sequential``
     and for single layers. Source: ``isinstance(link, chainer.Chain)``.
+    """
+
+
+class AnyChainOrList(metaclass=_ListTest):
+    """``isinstance(module, AnyChainOrList)``: whether the module stands for a Chain or a ChainList of Chainer's.
+
+    False for single layers. Source: ``isinstance(link, (chainer.Chain, chainer.ChainList))``.
     """
 
 

@@ -22,6 +22,7 @@ class _NStepBase(nn.Module):
     """
 
     _is_chain: ClassVar[bool] = False
+    _is_list: ClassVar[bool] = True  # a ChainList in Chainer, for `AnyChainOrList`
     _gates: ClassVar[int] = 1
     _bidirectional: ClassVar[bool] = False
 

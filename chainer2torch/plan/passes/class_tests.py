@@ -17,6 +17,7 @@ from chainer2torch.rules.table import Row
 
 _OF_BASE = {"__init__": "__init__", "__call__": "forward", "forward": "forward"}
 _REFUSED = "what takes gradients is stopped here, in Chainer every Variable"
+_OWN_LINKS = "a class of yours that derives from chainer.Link counts as a Chain here"
 _LISTS = ("chainer.links.MLPConvolution2D", "chainer.links.NStep")
 _CUPY = "chainer.backends.cuda.cupy"
 _CUPY_ARRAY = "chainer.backends.cuda.ndarray"
@@ -30,6 +31,8 @@ def run(context: Context) -> Decisions:
             callee = context.analysis.kind(node.func)
             if isinstance(callee, Ref) and callee.name in ("builtins.isinstance", "builtins.issubclass"):
                 tested = node.args[1]
+                if isinstance(tested, ast.Tuple) and _chain_or_list(context, decisions, tested):
+                    continue
                 for cls in tested.elts if isinstance(tested, ast.Tuple) else [tested]:
                     _class_test(context, decisions, cls, node)
         elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
@@ -40,6 +43,22 @@ def run(context: Context) -> Decisions:
                     _compared(context, decisions, cls)
     _device_tests(context, decisions)
     return decisions
+
+
+def _chain_or_list(context: Context, decisions: Decisions, tested: ast.Tuple) -> bool:
+    """Whether ``(chainer.Chain, chainer.ChainList)`` is asked for, which is one class of the helpers then."""
+    rows = [context.rules.rows.get(context.reference(cls) or "") for cls in tested.elts]
+    if sorted(row.name if row else "" for row in rows) != ["chainer.Chain", "chainer.ChainList"]:
+        return False
+    bare = context.analysis.once(_bare_links)
+    decisions.replace(tested, "compat.AnyChainOrList", {})
+    for cls, row in zip(tested.elts, rows, strict=True):
+        decisions.use(cls)
+        if row is not None and row.name == "chainer.Chain" and bare:
+            decisions.mark(cls, row, row.name, "review", _OWN_LINKS, quiet=True)
+        elif row is not None:
+            decisions.mark(cls, row, row.name, row.state)
+    return True
 
 
 def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: ast.Call) -> None:
@@ -75,7 +94,7 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
     if name == "chainer.Chain":
         new = "compat.AnyChain"
         if context.analysis.once(_bare_links):
-            state, note = "review", "a class of yours that derives from chainer.Link counts as a Chain here"
+            state, note = "review", _OWN_LINKS
             quiet = True
     elif name == "chainer.Variable":
         kinds = options(context.analysis.kind(test.args[0]))

@@ -30,6 +30,11 @@ def test_a_sequential_is_a_list_of_links(more, classes):
     assert f"return isinstance(link, {classes})" in code, code
 
 
+def test_a_chain_or_a_list_is_one_question():
+    code = migrated(NET.replace("chainer.ChainList)", "(chainer.Chain, chainer.ChainList))")).code
+    assert "return isinstance(link, compat.AnyChainOrList)" in code, code
+
+
 @pytest.mark.parametrize(("more", "plain"), [("", True), ("Stack(Own(), 2).layers.append(Own())", False)])
 def test_copies_of_a_link_are_an_nn_sequential(more, plain):
     code = migrated(
