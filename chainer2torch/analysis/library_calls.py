@@ -90,7 +90,7 @@ class LibraryCalls(Interpreter):
             self.escape(kind)
         if self.is_link(callee):
             return call_link(self, callee, args, keywords, node)
-        return call_function_object(self, callee)
+        return host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
 
     def _registers(self, receiver: Kind, name: str, args: list[Kind]) -> bool:
         """Whether a method makes children of links, which are taken out and called where the source says so."""

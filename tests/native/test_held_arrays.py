@@ -60,14 +60,38 @@ def test_a_layer_that_may_wait_for_its_shape_keeps_the_helper(line):
     assert "compat.set_array(net.l.weight, values['W'])" in code, code
 
 
-def test_a_parameter_of_the_programs_own_without_a_shape():
-    text = PROGRAM.replace("self.l =", "self.p = chainer.Parameter(1.0)\n            self.l =")
-    assert "set_array(" in migrated("import chainer\nimport numpy as np\n" + text).code
+_OTHERS = """
+class Own(L.Linear):
+    pass
+
+class Other(chainer.Chain):
+    def __init__(self, *args):
+        super().__init__()
+        with self.init_scope():
+            self.p = chainer.Parameter(1.0)
+            self.l = L.Linear(*args)
+            self.own = Own(None, 3)
+
+def load_others(net, model, values, *layers):
+    net.p.array = values['p']
+    net.l.W.array = values['l']
+    net.own.W.array = values['own']
+    model.l.W.array = values['model']
+    for layer in [L.Linear(2, 2), L.Linear(None, 2)]:
+        layer.W.array = values['layer']
+    for layer in layers:
+        layer.W.array = values['unknown']
+
+load_others(Other(), Net(2), {})
+"""
 
 
-def test_a_class_that_derives_from_a_layer_may_wait_too():
-    text = PROGRAM + "\n\nclass Own(L.Linear):\n    pass\n"
-    assert "set_array(" in migrated("import chainer\nimport numpy as np\n" + text).code
+def test_only_what_may_wait_keeps_the_helper():
+    """A layer that was made with its sizes does not wait, whatever the others do."""
+    code = migrated("import chainer\nimport numpy as np\n" + PROGRAM + _OTHERS).code
+    helped = [line.partition("set_array(")[2] for line in code.splitlines() if "set_array(" in line]
+    assert [text.split("'")[1] for text in helped if "values['" in text] == ["p", "l", "own", "layer", "unknown"], code
+    assert "model.l.weight.data = torch.as_tensor(values['model'])" in code, code
 
 
 def test_a_class_that_is_only_asked_for_makes_no_layer():

@@ -83,6 +83,6 @@ def copied(model, path):
     return model
 """
     once = migrated(text).code
-    assert "link_attribute(theirs" not in once and "getattr(theirs, name)" in once, once
+    assert "theirs[name].W.data" in once, once
     again = migrate_source(once, rules=RULES)  # which looked the children up by name
     assert again.code == once

@@ -1,7 +1,8 @@
 """What well-known libraries for data give: arrays of NumPy, and objects that hold some.
 
-Nothing that they return is a tensor or has a graph, whatever they were handed. Only what the code of real programs
-calls is listed; everything else of these libraries stays unknown. Source: the libraries' own documentation.
+Nothing that they return is a tensor or has a graph, whatever they were handed, but for what a caffemodel computes. Only
+what the code of real programs calls is listed; everything else of these libraries stays unknown. Source: the libraries'
+own documentation.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     Ref,
     Scalar,
+    Tensor,
     Tup,
     scalar_type,
 )
@@ -30,6 +32,8 @@ _TABLE = "pandas.DataFrame"  # or a Series: both hold arrays, and parts of them 
 _GROUP = "h5py.Group"  # a file, a group or a data set
 _DATA = "sklearn.utils.Bunch"
 _ESTIMATOR = "sklearn.base.BaseEstimator"
+# what Chainer reads of a caffemodel, and its layers: they stay Chainer's, with arrays of NumPy
+_CAFFE = "caffe.Model"
 
 # images and sounds of the first argument's type; those of _LIKE have its rank, too
 _SAME_TYPE = frozenset({"cv2.cvtColor", "cv2.merge", "cv2.add", "cv2.subtract", "cv2.addWeighted"})
@@ -121,6 +125,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         _GROUP: {"value": "array"},
         _DATA: {"data": "array", "target": "array", "images": "array"},
+        _CAFFE: {**dict.fromkeys(("data", "array", "avg_mean", "avg_var"), "array"), "name": "str"},
     }
 )
 _TABLES = (
@@ -140,6 +145,7 @@ _METHODS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         _TABLE: {**dict.fromkeys(_TABLES, f"instance {_TABLE}"), "to_numpy": "array", "as_matrix": "array"},
         _GROUP: {"get": f"instance {_GROUP}"},
+        _CAFFE: dict.fromkeys(("children", "links", "params"), f"list of instance {_CAFFE}"),
         _ESTIMATOR: dict.fromkeys(
             ("fit_transform", "transform", "inverse_transform", "predict", "predict_proba", "fit_predict"), "array"
         ),
@@ -178,7 +184,9 @@ def member(cls: str, name: str) -> Kind | None:
     spec = _MEMBERS.get(cls, {}).get(name)
     if spec is not None:
         return parse_spec(spec)
-    return Method(Inst(cls), name) if name in _METHODS.get(cls, {}) else None
+    if name in _METHODS.get(cls, {}):
+        return Method(Inst(cls), name)
+    return Inst(_CAFFE) if cls == _CAFFE else None  # a layer, or a parameter of one
 
 
 def method(cls: str, name: str) -> Kind | None:
@@ -187,11 +195,16 @@ def method(cls: str, name: str) -> Kind | None:
     return None if spec is None else parse_spec(spec)
 
 
+def called(cls: str) -> Kind | None:
+    """What a call of such an object gives."""
+    return Tensor() if cls == _CAFFE else None
+
+
 def item(kind: Inst | Ref, node: ast.expr, index: Kind) -> Kind | None:
     """What ``table['column']``, ``file['name'][:]`` and ``np.r_[a, b]`` give."""
     if isinstance(kind, Ref):
         return HostArray() if kind.name in _JOINING else None
-    if kind.cls == _TABLE:
+    if kind.cls in (_TABLE, _CAFFE):
         return kind
     if kind.cls == _DATA:
         return member(_DATA, str(index.value)) if isinstance(index, Const) else None

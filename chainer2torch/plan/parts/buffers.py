@@ -13,7 +13,7 @@ from chainer2torch.plan.edits import Remove, ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.names import emit_value
-from chainer2torch.plan.questions.asked_names import STATISTICS
+from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
 from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept, own_class
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
@@ -81,6 +81,28 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
             and _is_tensor(context, cls, node, target)
         ):
             decisions.wrap(node.value, tensor_of(context, node.value))
+
+
+def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr, value: ast.expr) -> None:
+    """``bn.avg_mean[:] = array`` and ``layer.W.data[:] = array`` of a layer that only its names tell: tensors."""
+    kinds = options(context.kind(value))
+    if not _is_part_of_layer(context, target) or _is_part_of_layer(context, value):
+        return
+    if any(isinstance(kind, HostArray) or kind == UNKNOWN for kind in kinds):
+        decisions.wrap(value, tensor_of(context, value))
+
+
+def _is_part_of_layer(context: Context, node: ast.expr) -> bool:
+    held = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(held, ast.Attribute) or context.kind(held) != UNKNOWN:
+        return False
+    owner = held.value
+    if held.attr not in ("data", "array") or not isinstance(owner, ast.Attribute) or owner.attr not in OF_LINKS:
+        return _is_statistic(context, held)
+    if context.choices.style != "native":
+        return False
+    # `b` may be anything, and what it holds, too
+    return own_name(context, owner) is not None or owner.attr != "b" and context.imports_chainer
 
 
 def _is_statistic(context: Context, target: ast.expr) -> bool:

@@ -22,7 +22,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
-from chainer2torch.plan.parts.buffers import into_buffer
+from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
 from chainer2torch.plan.parts.mixed_updates import into_either, into_host_array, may_meet
 from chainer2torch.plan.questions.augmented_assignments import (
@@ -146,6 +146,7 @@ def _keep_dtype(
 
 def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> None:
     """``h += x``: a Variable is bound anew, a tensor would change for everybody who holds it."""
+    into_part_of_layer(context, decisions, node.target, node.value)
     target = context.analysis.kind(node.target)
     value = context.analysis.kind(node.value)
     sign = _SIGNS.get(type(node.op))
@@ -295,6 +296,7 @@ def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
             into_either(context, decisions, node.value, kind)
             if len(node.targets) == 1:
                 into_host_array(context, decisions, node.value, kind)
+            into_part_of_layer(context, decisions, target, node.value)
             if (
                 kind == UNKNOWN
                 and context.imports_chainer

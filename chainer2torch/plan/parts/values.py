@@ -9,7 +9,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import tensor_of
-from chainer2torch.plan.questions.lazy_layers import may_be_lazy
+from chainer2torch.plan.questions.lazy_layers import has_its_size, may_be_lazy
 
 _ARRAYS = frozenset({"data", "array"})
 _OF_NUMBERS = frozenset({"abs", "absolute", "clip", "exp", "log", "sign", "sqrt", "square", "tanh"})
@@ -58,10 +58,17 @@ def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, 
     A parameter that waits for its shape would forget it with the first input: the helper gives it the shape. One with
     whose array the value is computed does not wait.
     """
-    if context.choices.style != "native" or context.analysis.once(may_be_lazy) and not _computed_with(owner, value):
+    if context.choices.style != "native" or not _has_shape(context, owner, value):
         return helper
     whole = all(isinstance(k, Tensor) for k in options(context.analysis.kind(value)))
     return f"{target}.data = {'value' if whole else tensor_of(context, value)}"
+
+
+def _has_shape(context: Context, owner: ast.expr, value: ast.expr) -> bool:
+    """Whether a parameter does not wait for its shape by the time that it gets an array."""
+    if not context.analysis.once(may_be_lazy) or _computed_with(owner, value):
+        return True
+    return isinstance(owner, ast.Attribute) and has_its_size(context.analysis, owner.value)
 
 
 def _computed_with(owner: ast.expr, value: ast.expr) -> bool:

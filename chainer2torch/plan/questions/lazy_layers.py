@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Ref, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.source import Source
 from chainer2torch.plan.questions.nones import parameters_of_none
 
@@ -26,13 +26,29 @@ def may_be_lazy(analysis: Analysis) -> bool:
         isinstance(base, str) and _is_sized(base) for cls in analysis.classes.values() for base in analysis.mro(cls)
     ):
         return True
-    for module in analysis.project.modules.values():
-        source = module.source
-        if any(_waits(analysis, source, call) for call in source.of(ast.Call)):
-            return True
-        if any(_is_value(analysis, source, node) for node in source.of(ast.Attribute, ast.Name)):
-            return True
-    return False
+    sources = [module.source for module in analysis.project.modules.values()]
+    return bool(analysis.once(_waiting)) or any(
+        _is_value(analysis, source, node) for source in sources for node in source.of(ast.Attribute, ast.Name)
+    )
+
+
+def has_its_size(analysis: Analysis, layer: ast.expr) -> bool:
+    """Whether each layer that stands here was made with the sizes of its parameters."""
+    kinds = options(analysis.kind(layer))
+    waiting = analysis.once(_waiting)
+    return all(
+        isinstance(k, Inst)
+        and isinstance(k.cls, str)
+        and k.sites
+        and not waiting & {analysis.makers[s] for s in k.sites}
+        for k in kinds
+    )
+
+
+def _waiting(analysis: Analysis) -> frozenset[ast.Call]:
+    """The calls that make layers or parameters without their whole shape."""
+    sources = [module.source for module in analysis.project.modules.values()]
+    return frozenset(call for source in sources for call in source.of(ast.Call) if _waits(analysis, source, call))
 
 
 def _is_value(analysis: Analysis, source: Source, node: ast.AST) -> bool:
@@ -82,7 +98,7 @@ def _stated_at_least(link: str) -> int:
 
 def _is_whole(link: str) -> bool:
     """Whether a link of Chainer's holds others that have their sizes: ``VGG16Layers``, ``Classifier``."""
-    return link.startswith(_LINKS) and link.endswith(("Layers", ".Classifier"))
+    return link.startswith(_LINKS) and link.endswith(("Layers", ".Classifier", ".CaffeFunction"))
 
 
 def _may_be_none(analysis: Analysis, source: Source, value: ast.expr) -> bool:

@@ -55,14 +55,17 @@ def _code(line: str, chosen: str = "None") -> str:
     ],
 )
 def test_what_a_layer_is_called_tells_what_its_weights_are(layer: str, expected: str) -> None:
-    assert f"    {expected}[...] = blobs\n" in _code(f"{layer}.W.data[...] = blobs")
+    assert f"    {expected}[...] = torch.as_tensor(blobs)\n" in _code(f"{layer}.W.data[...] = blobs")
 
 
 def test_a_normalization_is_told_by_its_name_too() -> None:
     own = "\n\nclass Norm(chainer.Link):\n    def __init__(self):\n        self.gamma = None\n"
     for layer, expected in (("net.bn2", "net.bn2.weight"), ("net.other", "compat.link_attribute(net.other, 'gamma')")):
         text = HEAD.replace("CHOSEN", "None") + f"    {layer}.gamma.data[...] = blobs\n" + own
-        assert f"    {expected}.data[...] = blobs\n" in migrate_source(text, options=Options(style="native")).code
+        assert (
+            f"    {expected}.data[...] = torch.as_tensor(blobs)\n"
+            in migrate_source(text, options=Options(style="native")).code
+        )
 
 
 def test_two_things_of_one_name_do_not_tell() -> None:
