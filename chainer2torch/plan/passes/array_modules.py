@@ -7,7 +7,7 @@ import ast
 
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
-from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoIf, Replace, ReplaceStatement
@@ -175,14 +175,41 @@ def _assign(context: Context, decisions: Decisions, node: ast.Assign) -> None:
 def _same_target(context: Context, node: ast.Assign) -> list[ast.Assign]:
     """The other assignments of NumPy or CuPy to the target of this one; those that another pass makes devices are not.
 
-    By its text: a target can be an attribute.
+    By its text: a target can be an attribute. A name of another scope is another one, and so is one of another class.
     """
     target = ast.unparse(node.targets[0])
     return [
         other
         for other in context.source.of(ast.Assign)
-        if other is not node and _is_host(context, other) is not None and ast.unparse(other.targets[0]) == target
+        if other is not node
+        and _is_host(context, other) is not None
+        and ast.unparse(other.targets[0]) == target
+        and _are_one(context, node.targets[0], other.targets[0])
     ]
+
+
+def _are_one(context: Context, target: ast.expr, other: ast.expr) -> bool:
+    """Whether two targets of the same text may be the same variable, or attributes of the same object."""
+    if isinstance(target, ast.Name):
+        return context.scopes.get(target) is context.scopes.get(other)
+    if not isinstance(target, ast.Attribute) or not isinstance(other, ast.Attribute):
+        return True
+    mine, theirs = _classes(context, target), _classes(context, other)
+    if not mine or not theirs or mine & theirs:
+        return True
+    related = any(a in context.analysis.mro(b) or b in context.analysis.mro(a) for a in mine for b in theirs)
+    return related and not _is_read_as_numpy(context, target.attr, mine | theirs)
+
+
+def _classes(context: Context, target: ast.Attribute) -> set[ClassInfo]:
+    kinds = options(context.kind(target.value))
+    return {k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)}
+
+
+def _is_read_as_numpy(context: Context, attribute: str, classes: set[ClassInfo]) -> bool:
+    """Whether methods of these classes take the attribute for NumPy: they know nothing of heirs that set another."""
+    reads = (n for n in context.source.attributes.get(attribute, ()) if isinstance(n.ctx, ast.Load))
+    return any(context.kind(n) == Ref("numpy") and _classes(context, n) & classes for n in reads)
 
 
 def _is_host(context: Context, node: ast.Assign) -> bool | None:
