@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainer2torch.engine import Options, migrate_source
+from chainer2torch.engine import Options, migrate_source, migrate_sources
 from tests.support.native_snippets import run
 
 PROGRAM = """
@@ -163,3 +163,52 @@ def test_it_meets_arrays_of_the_host_and_results_that_nobody_knows():
         np.testing.assert_allclose(one, other, rtol=1e-6)
         assert one.dtype == other.dtype
     assert "masked = compat.numpy_methods(found).copy()" in code, code
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("(box - self._boxes) / self._boxes[:, 1:]", "torch.as_tensor(box) - self._boxes"),
+        ("self._boxes[:, :1] * box[:, :1]", "self._boxes[:, :1] * torch.as_tensor(box[:, :1])"),
+        ("box ** self._boxes", "torch.as_tensor(box) ** self._boxes"),
+    ],
+)
+def test_arrays_of_unknown_callers_meet_it(line, written):
+    """``encode`` of a data set's transform hands arrays of NumPy, ``decode`` of the model tensors."""
+    program = (
+        HANDED.partition("    def encode")[0]
+        + f"""
+    def encode(self, box):
+        return {line}
+
+def run(xs):
+    coder = eval('Coder()')
+    given = eval('[np.ones((3, 2), "f") * 3, np.arange(6.0).reshape(3, 2)]')
+    return [coder.encode(one) for one in given]
+"""
+    )
+    theirs, ours, code = run(program)
+    for one, other in zip(arrays(theirs), arrays(ours), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+        assert one.dtype == other.dtype
+    assert written in code, code
+
+
+def test_a_file_of_numpy_alone_is_handed_tensors():
+    """And what nobody knows: its `copy` is decided when the program runs."""
+    texts = {
+        "boxes.py": "def resized(box, size):\n    box = box.copy()\n    box[:, 0] *= size\n    return box\n",
+        "net.py": """
+import chainer
+import chainer.functions as F
+from boxes import resized
+
+def predict(x, boxes):
+    y = F.relu(x).array
+    return resized(y, 2), resized(boxes, 3)
+""",
+    }
+    found = migrate_sources(texts, options=Options(style="native"))
+    results = {path: one.code for path, one in found.items()}
+    assert "box = compat.numpy_methods(box).copy()" in results["boxes.py"], results
+    assert "import chainer_compat as compat" in results["boxes.py"]

@@ -174,7 +174,8 @@ def _is_copy_of_link(context: Context, node: ast.Attribute) -> bool:
 def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """``z.std()`` where z may be a tensor, whose ``std`` divides by another number: decided at run time."""
     call = context.source.parents.get(node)
-    if not (isinstance(call, ast.Call) and call.func is node and context.imports_chainer):
+    fed = node.attr in _OF_ARRAYS and is_fed_parameter(context, node.value)  # also where a file is NumPy's alone
+    if not (isinstance(call, ast.Call) and call.func is node and (fed or context.imports_chainer)):
         return
     if node.attr in ("max", "min") and not (call.args or call.keywords):
         return  # the same in both
@@ -184,8 +185,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
     if context.analysis.kind(node.value) == UNKNOWN and (
         held
         or tested_as_array(context, node.value)
-        or node.attr in _OF_ARRAYS
-        and is_fed_parameter(context, node.value)
+        or fed
         or (node.attr in _OTHER_MEANING or is_asked_like_array(context, node))
         and among_tensors(context, call)
     ):

@@ -303,3 +303,9 @@ def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) ->
             _shapes_as_tuples(context, decisions, part)
         elif is_shape(context, part):
             wrap(context, decisions, part, "tuple(value)")
+
+
+def formatted(context: Context, decisions: Decisions, text: Kind, values: ast.expr) -> None:
+    """``'%s %s' % (x.data, x.shape)``"""
+    if not isinstance(text, Const) or "%s" in text.value or "%r" in text.value:
+        as_text(context, decisions, values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, HostArray, Inst, Kind, Method, Ref
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Method, Ref
 from chainer2torch.analysis.kinds import Tensor, options, scalar_type
 from chainer2torch.analysis.models.callbacks import STATISTICS
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
@@ -49,9 +49,10 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
-from chainer2torch.plan.parts.written_values import as_text, writes_text
+from chainer2torch.plan.parts.written_values import as_text, formatted, writes_text
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
+from chainer2torch.plan.questions.kept_on_device import is_held_by_class
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import among_tensors
@@ -308,14 +309,15 @@ def _copied(context: Context, dst: ast.expr, src: ast.expr) -> str:
 def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None:
     left, right = context.analysis.kind(node.left), context.analysis.kind(node.right)
     if isinstance(node.op, ast.Mod) and scalar_type(left) == "str":
-        if not isinstance(left, Const) or "%s" in left.value or "%r" in left.value:
-            as_text(context, decisions, node.right)
+        formatted(context, decisions, left, node.right)
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
             beside_unknown(context, decisions, side, kind, other)
             continue
-        if kind == UNKNOWN and comes_from_host(context, side):
+        if kind == UNKNOWN and is_held_by_class(context, at):  # its callers may hand arrays of NumPy
+            wrap(context, decisions, side, tensor_of(context, side))
+        elif kind == UNKNOWN and comes_from_host(context, side):
             if not is_read_again(at) and not _is_array(other):
                 if beside_expression(context, decisions, node, side, other):
                     return

@@ -36,6 +36,14 @@ def is_kept(context: Context, cls: ClassInfo, target: ast.Attribute) -> bool:
     )
 
 
+def is_held_by_class(context: Context, node: ast.expr) -> bool:
+    """``self.x``, or a part of it, of an array that its class moves itself."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    cls = own_class(context, node) if isinstance(node, ast.Attribute) else None
+    return isinstance(node, ast.Attribute) and cls is not None and is_kept(context, cls, node)
+
+
 def own_class(context: Context, target: ast.Attribute) -> ClassInfo | None:
     """The class of a method in which an attribute of ``self`` is set."""
     method = context.source.enclosing(target, ast.FunctionDef)
@@ -44,4 +52,4 @@ def own_class(context: Context, target: ast.Attribute) -> ClassInfo | None:
     return context.enclosing_class(target) if named else None
 
 
-__all__ = ["is_brought_back", "is_kept", "own_class"]
+__all__ = ["is_brought_back", "is_held_by_class", "is_kept", "own_class"]
