@@ -6,7 +6,20 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Stream, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import (
+    Batch,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    options,
+    scalar_type,
+)
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.analysis.source import nodes_of
@@ -46,7 +59,7 @@ def _are_tensors(name: str, q: Question) -> Any:
         for item in options(part)
         if isinstance(k, (Lst, Tup)) or not isinstance(k, Tensor)
     ]
-    if any(isinstance(k, Stream) for k in q.kinds(name)):
+    if any(isinstance(k, Stream) for k in q.kinds(name)) or _is_iterator(q.bound.given.get(name), q):
         return UNDECIDED  # torch takes lists and tuples only
     if not kinds or not all(isinstance(k, Tensor) for k in kinds):
         return UNDECIDED
@@ -152,6 +165,31 @@ def _is_new_axis(node: ast.expr) -> bool:
     )
 
 
+def _is_stream(name: str, q: Question) -> Any:
+    """Whether torch, which takes lists and tuples, has to be given a tuple; what is not known is taken for a list."""
+    kinds = q.kinds(name)
+    if kinds and all(isinstance(k, (HostArray, Stream)) or _is_one_array(k) for k in kinds):
+        return True
+    return _is_iterator(q.bound.given.get(name), q)
+
+
+def _is_one_array(kind: Kind) -> bool:
+    """Whether a value is one array for sure; a parameter that is only taken for a tensor may be a list of them."""
+    return isinstance(kind, Tensor) and kind.rank is not None
+
+
+def _is_iterator(node: ast.expr | None, q: Question) -> bool:
+    """A generator, ``map(f, xs)`` and the like, or ``table.values()``."""
+    if isinstance(node, ast.GeneratorExp):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in _VIEWS and not (node.args or node.keywords) and isinstance(q.kind(node), Unknown)
+    function = q.kind(node.func)
+    return isinstance(function, Ref) and function.name in _ITERATORS
+
+
 def widths(name: str, q: Question) -> tuple[int, ...] | None:
     """The widths of a padding as torch's ``pad`` lists them, from the last axis on: ((0, 0), (0, 1)) is (0, 1).
 
@@ -178,6 +216,8 @@ def _are_widths(name: str, q: Question) -> Any:
 
 
 _SEVERAL = _PAIR = 2
+_VIEWS = frozenset({"items", "keys", "values"})
+_ITERATORS = frozenset(f"builtins.{name}" for name in ("enumerate", "filter", "iter", "map", "reversed", "zip"))
 ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_dtype": _is_dtype,
     "is_floating": _is_floating,
@@ -186,6 +226,7 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "hold_tensors": _hold_tensors,
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,
+    "is_stream": _is_stream,
 }
 
 __all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "widths"]

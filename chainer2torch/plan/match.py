@@ -20,7 +20,6 @@ from chainer2torch.analysis.kinds import (
     Method,
     Ref,
     Scalar,
-    Stream,
     Tensor,
     Tup,
     Union,
@@ -270,11 +269,6 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
 }
 
 
-def _is_array(kind: Kind) -> bool:
-    """Whether a value is one array for sure; a parameter that is only taken for a tensor may be a list of them."""
-    return isinstance(kind, Tensor) and kind.rank is not None
-
-
 # what is asked of how one argument is written; one that is left out has none of it
 _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]] = {
     "is_gpu_number": lambda q: q.is_gpu_number,
@@ -322,8 +316,6 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     kinds = q.kinds(name)
     if function == "is_array_at_times":  # what is not known is not taken for one
         return any(isinstance(k, (HostArray, Tensor)) for k in kinds)
-    if function == "is_stream":  # what is not known is taken for a list
-        return bool(kinds) and all(isinstance(k, (HostArray, Stream)) or _is_array(k) for k in kinds)
     if function in ("rank", "dtype"):
         values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
         return UNDECIDED if len(values) != 1 or None in values else values.pop()

@@ -247,6 +247,8 @@ def _commas(args: list[cst.Arg]) -> list[cst.Arg]:
     result = []
     for i, arg in enumerate(args):
         last = i == len(args) - 1
+        if len(args) > 1 and isinstance(arg.value, cst.GeneratorExp):  # alone it had the parentheses of its call
+            arg = arg.with_changes(value=atom(arg.value))
         comma = cst.MaybeSentinel.DEFAULT if last else arg.comma if _breaks_line(arg.comma) else _COMMA
         result.append(arg if arg.comma is comma else arg.with_changes(comma=comma))
     return result
