@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Mod,
     Ref,
     Scalar,
     Stream,
@@ -24,7 +25,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import array_operators, computed_children, data, iteration
+from chainer2torch.analysis.models import array_operators, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
 _TYPES = {
@@ -121,6 +122,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
         return Ref("chainer.GradientMethod")  # one of its classes; another of its names is no use
     if owner in _HOOK_MODULES:
         return join_all([Ref(f"chainer.optimizer_hooks.{hook}") for hook in _HOOKS])
+    if isinstance(owner, Mod):
+        return chosen_models.one_of(interpreter, owner) or UNKNOWN
     taken = computed_children.taken(interpreter, owner, name)
     return taken or computed_children.in_turn(interpreter, owner, name) or UNKNOWN
 

@@ -77,6 +77,7 @@ _OF_HOST_OBJECTS = frozenset(
         "writerows",
     }
 )
+_OF_PARTS = frozenset({"argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"})  # methods of arrays
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
@@ -117,9 +118,11 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
 
 
 def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, or half of it."""
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half or sum of it."""
     if isinstance(node, ast.Subscript):
         return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_PARTS:
+        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.func.value)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
