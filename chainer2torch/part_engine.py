@@ -31,7 +31,7 @@ from chainer2torch.plan.residue import left_over
 from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.rules.table import Rules
 from chainer2torch.vendor.compat_file import NATIVE, helper_names, names_used_in, top_modules
-from chainer2torch.vendor.said import said_by
+from chainer2torch.vendor.said import said_by, said_of_optimizers
 
 # edits whose place is not found are left out in the next attempt
 _ATTEMPTS = 4
@@ -106,6 +106,8 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
+    if result.said:
+        result.said |= said_of_optimizers([site.symbol for site in result.sites], result.said)
     result.mentions = mentions(context, ledger.sites)
     context.forget()
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
@@ -23,6 +23,7 @@ _DYNAMIC = {"attrgetter": ("getattr",), "__getattribute__": ("getattr",)}  # the
 _OBJECT_FIRST = ("getattr", "setattr", "hasattr", "delattr")
 LOSS_GIVEN = "update_gets_a_loss"  # said where an optimizer's ``update`` may get a function, not only called
 EXAMPLES_PADDED = "examples_padded"  # said where a converter of batches may get a ``padding``
+_OWNERS = ("chainer.optimizers.", "chainer.GradientMethod", "chainer.Optimizer", "chainer.UpdateRule")
 _OPTIMIZERS = ("opt", "rule", "adam", "sgd", "hyperparam")  # what stands in the names of optimizers and their rules
 _LIBRARIES = ("chainer", "compat", "torch")
 _NO_OPTIMIZERS = frozenset(
@@ -135,6 +136,15 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
         found.update(of_training(nodes), of_left_names(nodes))
         found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
+
+
+def said_of_optimizers(symbols: Iterable[str], said: Collection[str]) -> frozenset[str]:
+    """What is asked of optimizers whose names do not tell: ``for o in (a, b): o.t``. The analysis has found them out.
+
+    ``symbols``: the names of Chainer's that a file referred to; ``said``: what its output says.
+    """
+    asked = (symbol.rpartition(".") for symbol in symbols)
+    return frozenset(f"opt.{name}" for owner, _, name in asked if owner.startswith(_OWNERS) and f".{name}" in said)
 
 
 def _of_optimizer(name: str, nodes: Sequence[ast.Attribute], made: Collection[str]) -> Iterator[str]:
