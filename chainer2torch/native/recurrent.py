@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from chainer2torch.native.first_values import as_initializer
 from chainer2torch.native.functions import lstm, lstm_step
+from chainer2torch.native.graphs import live
 
 
 def _gate_layer(in_size: int | None, out_size: int, bias: bool = True) -> nn.Linear:
@@ -120,6 +121,7 @@ class LSTM(LSTMGates):
         if self.c is None or self.h is None:
             self.c, self.h = lstm_step(gates.new_zeros(n, gates.shape[1] // 4), gates)
             return self.h
+        self.c, self.h = live(self.c), live(self.h)  # where: helper.unchain_backward
         c, h = lstm_step(self.c[:n], gates + self.lateral(self.h[:n]))
         whole = len(self.h) == n  # then the states stay what the output is computed from: who cuts the graph finds them
         self.c, self.h = (c, h) if whole else (torch.cat((c, self.c[n:])), torch.cat((h, self.h[n:])))
@@ -185,6 +187,7 @@ class StatefulGRU(GRUGates):
         if self.h is None:
             self.h = torch.sigmoid(self.W_z(x)) * torch.tanh(self.W(x))
         else:
+            self.h = live(self.h)  # where: helper.unchain_backward
             self.h = self.step(self.h, x)
         return self.h
 
