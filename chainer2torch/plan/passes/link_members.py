@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, Scalar, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
@@ -14,13 +14,14 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts import inner_state, stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
+from chainer2torch.plan.parts.asked_parameters import asked_name
 from chainer2torch.plan.parts.values import held_array
 from chainer2torch.plan.questions.own_members import has_own_member
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
-from chainer2torch.plan.questions.asked_names import OF_LINKS, RENAMED, STATISTICS
+from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
 from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
@@ -348,42 +349,9 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
         template = template.replace("name)", "name, value)")
     if len(call.args) != (3 if "value" in template else 2):
         return
-    name = _asked_name(context, call)
+    name = asked_name(context, call)
     if name is None:
         return
     operands = dict(zip(("obj", "name", "value"), map(context.operand, call.args)))
     decisions.replace(call, template, operands)
     decisions.mark(call, None, f"?.{name if name in OF_LINKS else 'W'}", "exact", _BY_NAME, "C2T390")
-
-
-def _asked_name(context: Context, call: ast.Call) -> str | None:
-    """Chainer's name, or one of those, that a link is asked for: `getattr(bn, k) for k in ('avg_mean', 'avg_var')`."""
-    owners, named = options(context.analysis.kind(call.args[0])), context.analysis.kind(call.args[1])
-    if named == Scalar("str"):  # computed: what is known to be one of Chainer's layers has no other names
-        layers = all(isinstance(k, Inst) and isinstance(k.cls, str) and _is_layer(context, k, "W") for k in owners)
-        own = any(isinstance(k, Inst) and (k.cls in _HOLDERS or _is_chain(context, k)) for k in owners)
-        return "W" if layers and not own and not any(_stays_chainers(context, k) for k in owners) else None
-    for option in options(named):
-        name = str(option.value) if isinstance(option, Const) else ""
-        layer = any(isinstance(k, Inst) and _is_layer(context, k, name) for k in owners)
-        if name in OF_LINKS and (owners == (UNKNOWN,) or layer) or name in RENAMED and layer:
-            return name
-    return None
-
-
-def _is_chain(context: Context, kind: Inst) -> bool:
-    """Whether a link is made of others: a computed name may be that of one of them."""
-    return context.analysis.derives(kind.cls, "chainer.Chain")
-
-
-def _stays_chainers(context: Context, kind: Kind) -> bool:
-    """Whether a link has no form here: what still makes one makes Chainer's own, as `CaffeFunction`."""
-    row = context.rules.rows.get(kind.cls) if isinstance(kind, Inst) and isinstance(kind.cls, str) else None
-    return row is not None and row.state == "manual"
-
-
-def _is_layer(context: Context, kind: Inst, name: str) -> bool:
-    """Whether a link may have a parameter of Chainer's of that name: none of its own classes makes one."""
-    return context.analysis.derives(kind.cls, "chainer.Link") and not any(
-        isinstance(c, ClassInfo) and name in c.attrs.keys() - STATISTICS for c in context.analysis.mro(kind.cls)
-    )
