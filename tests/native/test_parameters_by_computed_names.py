@@ -1,4 +1,4 @@
-"""`getattr(getattr(model, link), 'W')` where both names are computed: torch's layers call their parameters otherwise."""
+"""`getattr(getattr(model, link), name)` where both names are computed: torch's layers call their parameters otherwise."""
 
 import numpy as np
 import pytest
