@@ -59,6 +59,8 @@ def shown(x: Any) -> Any:
         return result
     if type(x) in (list, tuple, torch.Size):
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
+    if isinstance(x, tuple) and hasattr(x, "_replace"):  # of `namedtuple`
+        return type(x)(*map(shown, x))
     return to_host(x)[()] if isinstance(x, torch.Tensor) else x
 
 

@@ -78,6 +78,37 @@ _OF_HOST_OBJECTS = frozenset(
     }
 )
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+# methods of arrays that give arrays, or their elements
+_MAKE_ARRAYS = frozenset(
+    {
+        "argmax",
+        "argmin",
+        "argsort",
+        "astype",
+        "clip",
+        "copy",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "flatten",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "ravel",
+        "repeat",
+        "reshape",
+        "round",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "trace",
+        "transpose",
+        "var",
+    }
+)
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
 
@@ -97,7 +128,7 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             to_host_if_array(context, decisions, part)
     elif is_shape(context, node):
         wrap(context, decisions, node, "tuple(value)")
-    elif _is_held_by_anything(context, node):
+    elif is_held_by_anything(context, node):
         wrap(context, decisions, node, host_array_of(context, node))
     else:
         kinds = _items(context.analysis.kind(node))
@@ -116,29 +147,31 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             wrap(context, decisions, node, "value.cpu().numpy()" if summed else "compat.to_host(value)")
 
 
-def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, or half of it."""
+def is_held_by_anything(context: Context, node: ast.expr) -> bool:
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half of it, or what a
+    method of arrays makes of it: ``x.data.max(axis=1)``.
+    """
     if isinstance(node, ast.Subscript):
-        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.value)
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, node.value)
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        return is_held_by_anything(context, node.operand)
+    made = node.func if isinstance(node, ast.Call) else node
+    if isinstance(made, ast.Attribute) and made.attr in ({"T"} if made is node else _MAKE_ARRAYS):
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
-            _is_held_by_anything(context, one) and scalar_type(context.analysis.kind(other)) in ("int", "float")
+            is_held_by_anything(context, one) and scalar_type(context.analysis.kind(other)) in ("int", "float")
             for one, other in (sides, sides[::-1])
         )
     return (
         isinstance(node, ast.Attribute)
-        and (node.attr in ("array", "data", *_STATISTICS) or node.attr == "grad" and _is_of_layer(node.value))
+        and node.attr in ("array", "data", "grad", *_STATISTICS)
         and context.imports_chainer
         and not context.migrated
         and _may_be_variable(context.analysis.kind(node.value))
         and context.analysis.kind(node) == UNKNOWN
     )
-
-
-def _is_of_layer(node: ast.expr) -> bool:
-    """``layer.W``, whose gradient is an array or None."""
-    return isinstance(node, ast.Attribute) and node.attr in _OF_LAYERS
 
 
 def _may_be_variable(kind: Kind) -> bool:

@@ -49,7 +49,7 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
-from chainer2torch.plan.parts.written_values import as_text, writes_text
+from chainer2torch.plan.parts.written_values import as_text, row_of_text, writes_text
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
@@ -81,7 +81,7 @@ def run(context: Context) -> Decisions:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
     decisions = Decisions(context)
     for node in context.source.of(
-        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict
+        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict, ast.Tuple
     ):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
@@ -108,6 +108,8 @@ def run(context: Context) -> Decisions:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):
                     # such a table is asked by dtypes of NumPy
                     wrap(context, decisions, key, "compat.numpy_dtype(value)")
+        elif isinstance(node, ast.Tuple):
+            row_of_text(context, decisions, node)
         elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
             as_text(context, decisions, node.value)
     return decisions
