@@ -164,11 +164,14 @@ def _is_plain(x: Any, name: str) -> bool:
 
 
 def cleargrads_of(x: Any) -> None:
-    """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link."""
+    """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link.
+
+    What has neither of the two hands it on to a module.
+    """
     if isinstance(x, torch.nn.Module):
         clear_gradients(x)
     else:
-        x.cleargrads()
+        (x.cleargrads if hasattr(x, "cleargrads") else x.zero_grad)()
 
 
 def to_device_of(x: Any, device: Any) -> Any:
