@@ -272,7 +272,7 @@ class Expressions(Interpreter):
             if isinstance(kind, Tup):
                 return part_of(self.facts, kind, node)
             if isinstance(kind, Lst):
-                return Lst(element_of(kind))
+                return Lst(element_of(kind), kind.sized)
             if isinstance(kind, Inst) and sequences.is_sequential(self, kind):
                 sequences.opened(self, kind)
                 return Inst(sequences.SEQUENTIAL)

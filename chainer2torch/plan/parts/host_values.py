@@ -12,14 +12,16 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Ref,
     Tensor,
     Tup,
     options,
     scalar_type,
 )
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.shapes import is_shape
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
@@ -147,21 +149,32 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             wrap(context, decisions, node, "value.cpu().numpy()" if summed else "compat.to_host(value)")
 
 
-def is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half of it, or what a
-    method of arrays makes of it: ``x.data.max(axis=1)``.
+def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] = frozenset()) -> bool:
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half of it, what a
+    method of arrays makes of it (``x.data.max(axis=1)``), and a name of it. ``names`` are on their way to this place.
     """
+    if isinstance(node, ast.Name):
+        if node.id in names or context.analysis.kind(node) != UNKNOWN or not context.imports_chainer:
+            return False
+        held = [*reaching(context, node), *(value for value, _ in unpacked(context, node, None))]
+        held = held or _walked(context, node)
+        added = [sum_.value for sum_ in _added(context, node)]
+        numbers = ("int", "float") if added else ()
+        given = [v for v in (*held, *added) if scalar_type(context.analysis.kind(v)) not in numbers]
+        return bool(given) and all(is_held_by_anything(context, value, names | {node.id}) for value in given)
     if isinstance(node, ast.Subscript):
-        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, node.value)
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, node.value, names)
     if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
-        return is_held_by_anything(context, node.operand)
+        return is_held_by_anything(context, node.operand, names)
     made = node.func if isinstance(node, ast.Call) else node
     if isinstance(made, ast.Attribute) and made.attr in ({"T"} if made is node else _MAKE_ARRAYS):
-        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value)
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):
+        return is_held_by_anything(context, node.args[0], names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
-            is_held_by_anything(context, one) and scalar_type(context.analysis.kind(other)) in ("int", "float")
+            is_held_by_anything(context, one, names) and scalar_type(context.analysis.kind(other)) in ("int", "float")
             for one, other in (sides, sides[::-1])
         )
     return (
@@ -177,6 +190,26 @@ def is_held_by_anything(context: Context, node: ast.expr) -> bool:
 def _may_be_variable(kind: Kind) -> bool:
     """Whether nothing is known of a value, or it is a Variable in some cases: `model(x, task)` also gives a dict."""
     return kind == UNKNOWN or any(isinstance(k, Tensor) and not k.array for k in options(kind))
+
+
+def _added(context: Context, name: ast.Name) -> list[ast.AugAssign]:
+    """What the function adds to a name: ``total += loss.data``."""
+    scope = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    sums = within(scope).of(ast.AugAssign)
+    return [node for node in sums if isinstance(node.target, ast.Name) and node.target.id == name.id]
+
+
+def _walked(context: Context, name: ast.Name) -> list[ast.expr]:
+    """What a loop goes through that has a name for its items: ``for i, row in enumerate(y.data)``."""
+    for loop in context.source.ancestors(name):
+        for one in getattr(loop, "generators", [loop] if isinstance(loop, ast.For) else []):
+            target, items = one.target, one.iter
+            counted = isinstance(items, ast.Call) and ast.unparse(items.func) == "enumerate" and items.args
+            if counted and isinstance(target, ast.Tuple):
+                target, items = target.elts[-1], items.args[0]
+            if isinstance(target, ast.Name) and target.id == name.id:
+                return [items]
+    return []
 
 
 def host_array_of(context: Context, node: ast.expr) -> str:

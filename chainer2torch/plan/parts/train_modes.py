@@ -48,8 +48,8 @@ _WAITING = (
     "has it. Take the values out of the block, or give the caller the mode that it needs"
 )
 _IN_THREADS = (
-    "Chainer's mode is of each thread; a module has one mode for all threads, so that threads with different modes at the "
-    "same time disturb each other. Give each thread a module of its own, or set the mode before the threads begin"
+    "Chainer's mode is of each thread; a module has one mode for all threads, so that threads with different modes at "
+    "the same time disturb each other. Give each thread a module of its own, or set the mode before the threads begin"
 )
 
 

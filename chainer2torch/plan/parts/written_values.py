@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -32,6 +32,7 @@ from chainer2torch.plan.parts.shapes import is_shape, returned_here
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+_SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
@@ -55,7 +56,7 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
         named = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
         known = isinstance(callee, Ref) and callee.name.startswith("logging.")
         if known or callee == UNKNOWN and _LOGGER.search(named):
-            numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
+            numbers_alone = isinstance(text, Const) and not shows_whole(str(text.value))
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
         return callee.name in _WRITING
@@ -63,6 +64,11 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
         return False
     text = context.analysis.kind(call.func.value)
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def shows_whole(text: str) -> bool:
+    """Whether a text of ``%`` writes one of its values as it is: ``%s``, ``%-8s``, ``%(loss)r``."""
+    return _SHOWS_WHOLE.search(text) is not None
 
 
 def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool = False) -> None:
@@ -100,6 +106,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
         if (
             of_shapes
             or still_sized
+            or holds_kind(kind, lambda one: one == UNKNOWN)
+            and any(_holds_unknown_array(context, value) for value in _put_into(context, node))
             or several
             and _is_written_anew(kind)
             or _holds_arrays_inside(kind)
@@ -252,16 +260,23 @@ def is_sized(kind: Kind) -> bool:
 
 def holds_shapes(kind: Kind) -> bool:
     """Whether the shape of a tensor is somewhere inside, or is one of the things that it may be."""
-    items: tuple[Kind, ...] = ()
+    return holds_kind(kind, lambda one: isinstance(one, (Lst, Tup)) and one.sized)
+
+
+def holds_kind(kind: Kind, is_meant: Callable[[Kind], bool]) -> bool:
+    """Whether something is somewhere inside, or is one of the things that a value may be."""
+    return is_meant(kind) or any(holds_kind(one, is_meant) for one in _inside(kind))
+
+
+def _inside(kind: Kind) -> tuple[Kind, ...]:
+    """What a container holds, or each of the kinds that a value may be."""
     if isinstance(kind, Union):
-        return any(isinstance(one, (Lst, Tup)) and one.sized or holds_shapes(one) for one in kind.ordered)
+        return kind.ordered
     if isinstance(kind, Lst):
-        items = (kind.element,)
-    elif isinstance(kind, Tup):
-        items = kind.items
-    elif isinstance(kind, Dct):
-        items = (kind.element, *(item for _, item in kind.items))
-    return any(isinstance(one, (Lst, Tup)) and one.sized or holds_shapes(one) for one in items)
+        return (kind.element,)
+    if isinstance(kind, Tup):
+        return kind.items
+    return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
 
 
 def _may_be_number(kind: Kind) -> bool:
@@ -271,18 +286,7 @@ def _may_be_number(kind: Kind) -> bool:
 
 def holds_arrays(kind: Kind) -> bool:
     """Whether an array that became a tensor is somewhere inside."""
-    if isinstance(kind, Tensor):
-        return kind.array
-    items: tuple[Kind, ...] = ()
-    if isinstance(kind, Union):
-        items = kind.ordered
-    elif isinstance(kind, Lst):
-        items = (kind.element,)
-    elif isinstance(kind, Tup):
-        items = kind.items
-    elif isinstance(kind, Dct):
-        items = (kind.element, *(item for _, item in kind.items))
-    return any(map(holds_arrays, items))
+    return holds_kind(kind, lambda one: isinstance(one, Tensor) and one.array)
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
@@ -334,12 +338,19 @@ def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) ->
     """Whether no shape is left inside that is none of a tuple."""
     parts = _parts(context, node)
     if parts:
-        return all([_shapes_as_tuples(context, decisions, part) for part in parts])
+        left = [part for part in parts if not _shapes_as_tuples(context, decisions, part)]
+        return not left
     if is_shape(context, node):
         wrap(context, decisions, node, "tuple(value)")
         return True
     kind = context.analysis.kind(node)
     return not is_sized(kind) and not holds_shapes(kind)
+
+
+def _holds_unknown_array(context: Context, node: ast.expr) -> bool:
+    """Whether a value is, or shows, what Variables hold of which nothing is known: ``rows.append((i, y.data))``."""
+    parts = _parts(context, node)
+    return any(_holds_unknown_array(context, part) for part in parts) if parts else is_held_by_anything(context, node)
 
 
 def _is_filled_here_alone(context: Context, node: ast.expr) -> bool:

@@ -49,7 +49,7 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
-from chainer2torch.plan.parts.written_values import as_text, row_of_text, writes_text
+from chainer2torch.plan.parts.written_values import as_text, row_of_text, shows_whole, writes_text
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
@@ -310,7 +310,7 @@ def _copied(context: Context, dst: ast.expr, src: ast.expr) -> str:
 def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None:
     left, right = context.analysis.kind(node.left), context.analysis.kind(node.right)
     if isinstance(node.op, ast.Mod) and scalar_type(left) == "str":
-        if not isinstance(left, Const) or "%s" in left.value or "%r" in left.value:
+        if not isinstance(left, Const) or shows_whole(left.value):
             as_text(context, decisions, node.right)
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
