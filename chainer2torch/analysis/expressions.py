@@ -309,7 +309,7 @@ class Expressions(Interpreter):
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
         if isinstance(kind, Union):
-            return join_all([self._attribute(k, name) for k in options_with(kind, name)])
+            return join_all([self._attribute(k, name) for k in options_with(kind, name, self.rules)])
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:
