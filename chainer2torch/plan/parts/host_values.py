@@ -18,11 +18,12 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.models.xp_modules import EITHER
 from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
-from chainer2torch.plan.parts.shapes import is_shape
+from chainer2torch.plan.parts.shapes import is_shape, returned_here
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
@@ -111,6 +112,8 @@ _MAKE_ARRAYS = frozenset(
         "var",
     }
 )
+# `xp.ndim(x)`
+_NO_ARRAYS = frozenset({"allclose", "array_equal", "asnumpy", "dtype", "isscalar", "ndim", "shape", "size"})
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
 
@@ -167,6 +170,12 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
     if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
         return is_held_by_anything(context, node.operand, names)
     made = node.func if isinstance(node, ast.Call) else node
+    if isinstance(made, ast.Attribute) and made is not node and context.analysis.kind(made.value) == EITHER:
+        return context.analysis.kind(node) == UNKNOWN and made.attr not in _NO_ARRAYS  # `xp.exp(x)`
+    if isinstance(node, ast.Call) and isinstance(made, ast.Name) and context.analysis.kind(node) == UNKNOWN:
+        given = returned_here(context, node) if made.id not in names else []
+        if given:
+            return all(is_held_by_anything(context, value, names | {made.id}) for value in given)
     if isinstance(made, ast.Attribute) and made.attr in ({"T"} if made is node else _MAKE_ARRAYS):
         return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
     if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):
@@ -174,7 +183,11 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
-            is_held_by_anything(context, one, names) and scalar_type(context.analysis.kind(other)) in ("int", "float")
+            is_held_by_anything(context, one, names)
+            and (
+                scalar_type(context.analysis.kind(other)) in ("int", "float")
+                or is_held_by_anything(context, other, names)
+            )
             for one, other in (sides, sides[::-1])
         )
     return (
@@ -223,7 +236,8 @@ def host_array_of(context: Context, node: ast.expr) -> str:
         owner = owner.value
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
     of_layer = isinstance(owner, ast.Attribute) and owner.attr in _OF_LAYERS
-    if context.choices.style == "native" and (of_layer or _OF_NETWORKS.fullmatch(name)):
+    handed_on = any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) for n in nodes_of(node))
+    if context.choices.style == "native" and not handed_on and (of_layer or _OF_NETWORKS.fullmatch(name)):
         return "value.cpu().numpy()"
     return "compat.to_host(value)"
 
