@@ -64,6 +64,14 @@ def shown(x: Any) -> Any:
     return to_host(x)[()] if isinstance(x, torch.Tensor) else x
 
 
+def own_number(x: Any) -> Any:
+    """An element of a tensor as one of its own, which stays when the tensor changes; anything else as it is.
+
+    Source: numpy.ndarray.__getitem__.
+    """
+    return x.clone() if isinstance(x, torch.Tensor) and x.ndim == 0 else x
+
+
 def from_host(x: Any) -> Any:
     """An array of NumPy as a tensor on the same memory (a copy of one that runs backwards); anything else as it is.
 

@@ -50,6 +50,7 @@ from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.written_values import as_text, row_of_text, shows_whole, writes_text
+from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.made_tensors import made_tensor
@@ -103,6 +104,7 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Subscript):
             subscript(context, decisions, node)
             overlapping(context, decisions, node)
+            kept_element(context, decisions, node)
         elif isinstance(node, ast.Dict):
             for key in node.keys:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):
