@@ -23,11 +23,10 @@ def kept_element(context: Context, decisions: Decisions, node: ast.Subscript) ->
     """Copies an element that something keeps while its array may change."""
     if not isinstance(node.ctx, ast.Load) or context.migrated or not context.imports_chainer:
         return
-    if not _is_element(context, node) or not _is_kept(context, node):
+    if not _is_element(context, node) or not is_kept(context, node):
         return
-    root = _root(node)
     sure = all(isinstance(k, Tensor) and k.rank == 0 for k in options(context.analysis.kind(node)))
-    if _is_parameters(context, root) or _is_changed_by_name(context, node) or _is_written(context, node, root):
+    if _is_changed_by_name(context, node) or _leaves(context, node) or may_change(context, node):
         wrap(context, decisions, node, "value.clone()" if sure else "compat.own_number(value)")
 
 
@@ -56,10 +55,10 @@ def _is_number(context: Context, part: ast.expr) -> bool:
     return kind == UNKNOWN or scalar_type(kind) == "int" or type(kind).__name__ == "Tup"
 
 
-def _is_kept(context: Context, node: ast.expr) -> bool:
+def is_kept(context: Context, node: ast.expr) -> bool:
     """Whether a name, an attribute or a container gets it as it is."""
     parent, child = context.source.parents.get(node), node
-    while isinstance(parent, (ast.Tuple, ast.List, ast.Dict, ast.IfExp)):
+    while isinstance(parent, (ast.Tuple, ast.List, ast.Dict, ast.IfExp, ast.BoolOp)):
         if isinstance(parent, ast.IfExp) and child is parent.test:
             return False
         parent, child = context.source.parents.get(parent), parent  # type: ignore[assignment]
@@ -69,7 +68,7 @@ def _is_kept(context: Context, node: ast.expr) -> bool:
         return not (alone and _holds_numbers(context, parent.targets[0]))
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
         return child in parent.args and parent.func.attr in _FILLING
-    return isinstance(parent, ast.Return) and _is_parameters(context, _root(node))
+    return isinstance(parent, ast.Return)
 
 
 def _holds_numbers(context: Context, target: ast.expr) -> bool:
@@ -93,6 +92,23 @@ def _is_parameters(context: Context, root: ast.expr) -> bool:
     return isinstance(owner, ast.Attribute) and owner.attr in PARAMETERS or is_walked_parameter(context, owner)
 
 
+def may_change(context: Context, node: ast.expr) -> bool:
+    """Whether the array of an expression is one of a parameter, or written into by the function."""
+    root = _root(node)
+    return _is_parameters(context, root) or _is_written(context, node, root)
+
+
+def _leaves(context: Context, node: ast.Subscript) -> bool:
+    """Whether an object keeps it, or the caller gets it, of an array that others have, too: that of a parameter."""
+    parent, root = context.source.parents.get(node), _root(node)
+    function = context.source.enclosing(node, *_FUNCTIONS)
+    info = context.analysis.functions.get(function) if function is not None else None
+    if info is None or not isinstance(root, ast.Name) or root.id not in info.signature.names:
+        return False
+    kept = isinstance(parent, ast.Assign) and any(isinstance(target, ast.Attribute) for target in parent.targets)
+    return kept or isinstance(parent, ast.Return)
+
+
 def _is_changed_by_name(context: Context, node: ast.expr) -> bool:
     """``total = y.data[0]``, and ``total += y.data[1]`` behind it, which changes no array."""
     parent = context.source.parents.get(node)
@@ -113,15 +129,25 @@ def _is_written(context: Context, node: ast.Subscript, root: ast.expr) -> bool:
             return True
     scope = context.source.enclosing(node, *_FUNCTIONS) or context.source.tree
     for other in within(scope).of(ast.Subscript, ast.AugAssign, ast.Attribute):
-        if isinstance(other, ast.AugAssign):
-            written: ast.expr | None = other.target
-        elif isinstance(other, ast.Subscript):
-            written = other if not isinstance(other.ctx, ast.Load) else None
-        else:
-            written = other.value if other.attr in _WRITING and context.is_called(other) else None
+        written = _written(other)
         if written is not None and ast.unparse(_root(written)) in names and not _binds_number(context, written):
             return True
     return False
+
+
+def writes(node: ast.AST, array: ast.expr) -> bool:
+    """Whether something writes into an array, as it is called there."""
+    written = _written(node)
+    return written is not None and ast.unparse(_root(written)) == ast.unparse(_root(array))
+
+
+def _written(node: ast.AST) -> ast.expr | None:
+    """The array, or a part of it, that an operator, an index or a method changes."""
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    if isinstance(node, ast.Subscript):
+        return node if not isinstance(node.ctx, ast.Load) else None
+    return node.value if isinstance(node, ast.Attribute) and node.attr in _WRITING else None
 
 
 def _binds_number(context: Context, target: ast.expr) -> bool:
@@ -129,4 +155,4 @@ def _binds_number(context: Context, target: ast.expr) -> bool:
     return isinstance(target, ast.Name) and scalar_type(context.analysis.kind(target)) is not None
 
 
-__all__ = ["kept_element"]
+__all__ = ["is_kept", "kept_element", "may_change", "writes"]

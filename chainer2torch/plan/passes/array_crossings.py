@@ -49,6 +49,7 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
+from chainer2torch.plan.parts.walked_elements import walked_elements
 from chainer2torch.plan.parts.written_values import as_text, row_of_text, shows_whole, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
@@ -81,6 +82,7 @@ _OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float 
 def run(context: Context) -> Decisions:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
     decisions = Decisions(context)
+    walked_elements(context, decisions)
     for node in context.source.of(
         ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict, ast.Tuple
     ):
