@@ -119,7 +119,7 @@ def _is_changed_by_name(context: Context, node: ast.expr) -> bool:
     return any(ast.unparse(other.target) in names for other in within(scope).of(ast.AugAssign))
 
 
-def _is_written(context: Context, node: ast.Subscript, root: ast.expr) -> bool:
+def _is_written(context: Context, node: ast.expr, root: ast.expr) -> bool:
     """Whether the function writes into the array."""
     names = {ast.unparse(root)}
     if isinstance(root, ast.Name):

@@ -39,7 +39,8 @@ def _arrays(context: Context, node: ast.AST) -> list[ast.expr]:
         found = [array for name, array in pairs if name == given and is_kept(context, node)]
     else:
         assert isinstance(node, ast.Call)
-        gives = context.analysis.kind(node.func) in map(Ref, _GIVE_ELEMENTS)
+        called = context.analysis.kind(node.func)
+        gives = isinstance(called, Ref) and called.name in _GIVE_ELEMENTS
         found = node.args if gives and len(node.args) == 1 and is_kept(context, node) else []
     return [array for array in found if may_change(context, array)]
 
