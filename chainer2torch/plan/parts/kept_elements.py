@@ -9,12 +9,13 @@ from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
-from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.questions.rows import PARAMETERS
 from chainer2torch.plan.questions.walked_parameters import is_walked_parameter
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HELD = frozenset({"array", "data", "grad"})
+_OF_ARRAYS = frozenset({"astype", "dtype", "max", "mean", "min", "ndim", "shape", "sum"})
 _FILLING = frozenset({"add", "append", "appendleft", "insert", "setdefault"})
 _WRITING = frozenset({"fill", "put", "sort"})  # methods of arrays
 
@@ -37,7 +38,17 @@ def _is_element(context: Context, node: ast.Subscript) -> bool:
         return False
     may_be = kinds == (UNKNOWN,) or all(_is_array(k) and getattr(k, "rank", None) in (0, None) for k in kinds)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if held == (UNKNOWN,) and len(parts) == 1 and not _looks_like_array(context, node):
+        return False  # a list or a dictionary, for all that is known
     return may_be and all(_is_number(context, part) for part in parts)
+
+
+def _looks_like_array(context: Context, node: ast.Subscript) -> bool:
+    """Whether the function asks for what arrays alone have, or the value is what Variables hold."""
+    root = _root(node)
+    scope = context.source.enclosing(node, *_FUNCTIONS) or context.source.tree
+    asked = (n for n in within(scope).of(ast.Attribute) if n.attr in _OF_ARRAYS)
+    return is_held_by_anything(context, root) or any(ast.unparse(n.value) == ast.unparse(root) for n in asked)
 
 
 def _is_array(kind: Kind) -> bool:
