@@ -46,6 +46,8 @@ def _is_element(context: Context, node: ast.Subscript) -> bool:
 def _looks_like_array(context: Context, node: ast.Subscript) -> bool:
     """Whether the function asks for what arrays alone have, or the value is what Variables hold."""
     root = _root(node)
+    if isinstance(root, ast.Call):
+        return False  # nobody else has what it gives
     scope = context.source.enclosing(node, *_FUNCTIONS) or context.source.tree
     asked = (n for n in within(scope).of(ast.Attribute) if n.attr in _OF_ARRAYS)
     return is_held_by_anything(context, root) or any(ast.unparse(n.value) == ast.unparse(root) for n in asked)
