@@ -12,6 +12,7 @@ from chainer2torch.plan.questions.augmented_assignments import HELPERS
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HELD = frozenset({"array", "data", "grad"})
+_OTHERS = (ast.Name, ast.Attribute, ast.Subscript)
 _NUMBERS = ("int", "float", "bool")
 
 
@@ -56,6 +57,8 @@ def keeps_sum(context: Context, node: ast.AugAssign) -> bool:
         return False
     if known and (isinstance(target, ast.Subscript) or _is_parameter(context, target)):
         return True  # who else has it is not looked for
+    if known and any(isinstance(v, _OTHERS) and _may_be_tensor(context.analysis.kind(v)) for v in begun):
+        return True  # it had another name before
     return _is_shared(context, target, scope)
 
 
