@@ -65,7 +65,8 @@ def keeps_sum(context: Context, node: ast.AugAssign) -> bool:
 def _is_simple(context: Context, target: ast.expr) -> bool:
     """A name, an attribute, or what a container has under a name or a literal: it may be said twice."""
     if not isinstance(target, ast.Subscript):
-        return isinstance(target, ast.Name) or isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        named = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.attr not in _HELD
+        return isinstance(target, ast.Name) or named
     held = options(context.analysis.kind(target.value))
     return (
         isinstance(target.value, (ast.Name, ast.Attribute))
