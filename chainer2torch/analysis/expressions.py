@@ -8,7 +8,7 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, sequences
-from chainer2torch.analysis.folding import fold, repeated
+from chainer2torch.analysis.folding import fold, repeated, row
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
@@ -92,7 +92,7 @@ class Expressions(Interpreter):
                 parts += kind.items
             else:
                 return Lst(UNKNOWN)
-        return Tup(tuple(parts))
+        return row(parts)
 
     def _expr_List(self, node: ast.List) -> Kind:
         items = [self.iterated(self.expr(e)) if isinstance(e, ast.Starred) else self.expr(e) for e in node.elts]
@@ -147,7 +147,7 @@ class Expressions(Interpreter):
         if isinstance(op, ast.FloorDiv) and a == Const(0) and scalar_type(b) == "int":
             return a
         if isinstance(a, Lst) and isinstance(op, (ast.Add, ast.Mult)):
-            return Lst(join(a.element, b.element)) if isinstance(b, Lst) else a
+            return Lst(join(a.element, b.element), a.sized or b.sized) if isinstance(b, Lst) else a
         if isinstance(b, Lst) and isinstance(op, ast.Mult):
             return b
         if isinstance(op, ast.Mult) and (isinstance(a, Tup) or isinstance(b, Tup)):
@@ -159,8 +159,8 @@ class Expressions(Interpreter):
             return Inst(sequences.SEQUENTIAL)
         if isinstance(op, ast.Add) and isinstance(a, (Tup, Lst)) and isinstance(b, (Tup, Lst)):
             if isinstance(a, Tup) and isinstance(b, Tup):
-                return Tup(a.items + b.items)
-            return Lst(join(element_of(a), element_of(b)))
+                return Tup(a.items + b.items, sized=a.sized or b.sized)
+            return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
         ta, tb = scalar_type(a), scalar_type(b)
         if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
             floating = "float" in (ta, tb) or isinstance(op, ast.Div)
@@ -272,7 +272,7 @@ class Expressions(Interpreter):
             if isinstance(kind, Tup):
                 return part_of(self.facts, kind, node)
             if isinstance(kind, Lst):
-                return Lst(element_of(kind))
+                return Lst(element_of(kind), kind.sized)
             if isinstance(kind, Inst) and sequences.is_sequential(self, kind):
                 sequences.opened(self, kind)
                 return Inst(sequences.SEQUENTIAL)
@@ -309,7 +309,7 @@ class Expressions(Interpreter):
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
         if isinstance(kind, Union):
-            return join_all([self._attribute(k, name) for k in options_with(kind, name)])
+            return join_all([self._attribute(k, name) for k in options_with(kind, name, self.rules)])
         return self._attribute(kind, name)
 
     def _attribute(self, kind: Kind, name: str) -> Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import operator
 
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Lst, Scalar, Tup, scalar_type
@@ -14,8 +15,15 @@ _MAX_REPEATED = 16
 def repeated(kind: Kind, times: Kind) -> Kind:
     """``(3,) * 2``."""
     if isinstance(kind, Tup) and isinstance(times, Const) and type(times.value) is int and times.value <= _MAX_REPEATED:
-        return Tup(kind.items * times.value)
-    return Lst(element_of(kind)) if scalar_type(times) == "int" else UNKNOWN
+        return Tup(kind.items * times.value, sized=kind.sized)
+    return Lst(element_of(kind), isinstance(kind, Tup) and kind.sized) if scalar_type(times) == "int" else UNKNOWN
+
+
+def row(items: list[Kind]) -> Tup:
+    """A tuple; where it holds a text, its shapes are tuples after migration (plan/parts/written_values.py)."""
+    if any(scalar_type(kind) == "str" for kind in items):
+        items = [dataclasses.replace(kind, sized=False) if isinstance(kind, (Lst, Tup)) else kind for kind in items]
+    return Tup(tuple(items))
 
 
 _FOLDS = {

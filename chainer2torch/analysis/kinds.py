@@ -139,10 +139,14 @@ class Folder(Kind):
 
 @dataclass(frozen=True)
 class Tup(Kind):
-    """A tuple of known length; ``names`` are those of its items where a class of ``namedtuple`` made it."""
+    """A tuple of known length; ``names`` are those of its items where a class of ``namedtuple`` made it.
+
+    ``sized``: the shape of a tensor on some way of the program, which is a ``torch.Size`` after migration.
+    """
 
     items: tuple[Kind, ...]
     names: tuple[str, ...] = ()
+    sized: bool = False
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -161,9 +165,10 @@ class NamedTuple(Kind):
 
 @dataclass(frozen=True)
 class Lst(Kind):
-    """A list, or any sequence or iterable, with elements of one kind."""
+    """A list, or any sequence or iterable, with elements of one kind; ``sized``: the shape of a tensor."""
 
     element: Kind
+    sized: bool = False
     depth: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

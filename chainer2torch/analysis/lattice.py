@@ -88,13 +88,16 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Tup) and isinstance(b, Tup):
         if len(a.items) == len(b.items):
             names = a.names if a.names == b.names else ()
-            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)), names)
+            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)), names, a.sized or b.sized)
         element = join_all([*a.items, *b.items])
         # a function that returns more if it is asked to: who takes its result apart knows how many there are
-        return Lst(element) if isinstance(element, Scalar) or not (a.items and b.items) else None
+        plain = isinstance(element, Scalar) or not (a.items and b.items)
+        return Lst(element, a.sized or b.sized) if plain else None
     if isinstance(a, Lst) and isinstance(b, Lst):
+        if a.sized != b.sized:
+            return None  # a shape is written as a tuple, a list as it is
         both_stream = isinstance(a, Stream) and isinstance(b, Stream)
-        return (Stream if both_stream else Lst)(join(a.element, b.element))
+        return (Stream if both_stream else Lst)(join(a.element, b.element), a.sized)
     if isinstance(a, Dct) and isinstance(b, Dct):
         other = dict(b.items)
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit

@@ -62,6 +62,12 @@ class Batches:
     def finalize(self) -> None:
         self._batches = None
 
+    def __enter__(self) -> Any:  # where: with
+        return self
+
+    def __exit__(self, *exc: Any) -> None:  # where: with
+        self.finalize()
+
     def state_dict(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("loader", "_batches")}
 

@@ -157,7 +157,9 @@ def _of_optimizer(name: str, nodes: Sequence[ast.Attribute], made: Collection[st
 
 
 def _names_of_optimizers(nodes: Nodes) -> frozenset[str]:
-    """Names that get an optimizer in this text: ``og = compat.LateAdam(0.1).setup(generator)``."""
+    """Names that get an optimizer in this text: ``og = compat.LateAdam(0.1).setup(generator)``, ``for o in (og, od)``,
+    ``for m, o in zip(models, optimizers)``.
+    """
     found: set[str] = set()
     for node in nodes.of(ast.Assign):
         values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
@@ -165,6 +167,10 @@ def _names_of_optimizers(nodes: Nodes) -> frozenset[str]:
             continue
         for target in node.targets:
             found.update(last(part) for part in (target.elts if isinstance(target, ast.Tuple) else [target]))
+    for loop in nodes.of(ast.For, ast.comprehension):
+        walked = [part for part in ast.walk(loop.iter) if isinstance(part, (ast.Name, ast.Attribute))]
+        if any(_is_named_as_optimizer(part) or last(part) in found for part in walked):
+            found.update(part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name))
     return frozenset(found - {""})
 
 

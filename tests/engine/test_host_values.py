@@ -258,4 +258,4 @@ def test_a_shape_that_is_made_of_itself_ends(migrate):
             print('%s' % str(shape))
             return h
         """
-    assert "str(shape)" in migrate(text).code
+    assert "str(tuple(shape))" in migrate(text).code

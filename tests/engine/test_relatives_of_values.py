@@ -92,7 +92,7 @@ def test_statistics_and_gradients_of_unknown_layers_are_printed_as_arrays() -> N
         HEAD
         + "\n\ndef show(model):\n    print(model.bn.avg_mean[:2], model[0].W.grad, model.fc.b.grad[0], model.grad)\n"
     ).code
-    assert code.count("to_host(") == 3, code
+    assert code.count("to_host(") == 4, code  # also of a value that may be a Variable
 
 
 def test_what_a_dictionary_lacks_is_asked_of_the_other() -> None:

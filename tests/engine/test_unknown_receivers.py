@@ -123,6 +123,27 @@ def test_other_objects_keep_their_own():
     assert dispatch.dtype_of(torch.zeros(2)) == np.float32 and dispatch.size_of(np.zeros((2, 3))) == 6
 
 
+def test_an_element_is_a_number_of_its_own_and_a_part_is_none():
+    x, rows = torch.zeros(2), torch.zeros(2, 2)
+    element, row = dispatch.own_number(x[0]), dispatch.own_number(rows[0])
+    x[0] = rows[0, 0] = 3
+    assert element == 0 and row[0] == 3 and dispatch.own_number("x") == "x"
+
+
+def test_what_has_no_method_of_chainers_hands_it_on():
+    class Wrapper:
+        def __init__(self, module):
+            self.module = module
+
+        def __getattr__(self, name):
+            return getattr(self.module, name)
+
+    layer = torch.nn.Linear(2, 1)
+    layer(torch.ones(1, 2)).sum().backward()
+    dispatch.cleargrads_of(Wrapper(layer))
+    assert layer.weight.grad is None
+
+
 def test_methods_of_lists_and_of_host_code_stay():
     code = migrate(
         "class Net(chainer.Chain):\n    def forward(self, x):\n        names.sort(key=len)\n"

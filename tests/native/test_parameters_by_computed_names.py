@@ -1,4 +1,4 @@
-"""`getattr(getattr(model, link), name)` where both names are computed: torch's layers call their parameters otherwise."""
+"""`getattr(getattr(model, link), name)` with computed names: layers of torch call their parameters otherwise."""
 
 import numpy as np
 import pytest

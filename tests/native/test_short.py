@@ -63,10 +63,10 @@ LONGER = {
     "LateAdamW": (160, 16),
     "OptimizersByName": (290, 34),  # all of them: a program chooses one by its name
     "IteratorUpdater": (110, 7),  # a clock, what is saved of it
-    "Updater": (142, 9),  # a converter, the device that its batches go to, a clock, how a loader is read, its state
+    "Updater": (146, 9),  # a converter, the device that its batches go to, a clock, how a loader is read, its state
     "BatchUpdater": (56, 5),  # devices by number, by name and by None: most programs say one of them
     "StandardBatchUpdater": (120, 12),
-    "StandardUpdater": (208, 16),
+    "StandardUpdater": (212, 16),
     "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
@@ -75,8 +75,8 @@ LONGER = {
     "SerialIterator": (60, 1),
     "ModelCopies": (96, 11),
     "ParallelBatchUpdater": (187, 18),
-    "ParallelUpdater": (279, 22),
-    "MultiprocessParallelUpdater": (275, 22),
+    "ParallelUpdater": (283, 22),
+    "MultiprocessParallelUpdater": (279, 22),
     "MultithreadIterator": (71, 2),
     # Chainer's own networks, of its names and steps, with what `extract` and `predict` make of images
     **dict.fromkeys(("ResNetLayers", "ResNet50Layers", "ResNet101Layers", "ResNet152Layers"), (217, 15)),

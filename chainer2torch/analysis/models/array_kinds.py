@@ -96,7 +96,8 @@ def attribute(rules: Rules, of: Tensor | HostArray | Batch, name: str) -> Kind:
     if not isinstance(kind, (Tensor, HostArray)):
         return UNKNOWN
     if name == "shape":
-        return Tup((Scalar("int"),) * kind.rank) if kind.rank is not None else Lst(Scalar("int"))
+        sized, number = isinstance(kind, Tensor), Scalar("int")
+        return Tup((number,) * kind.rank, sized=sized) if kind.rank is not None else Lst(number, sized)
     if name in ("ndim", "size"):
         return Scalar("int")
     if isinstance(kind, HostArray):

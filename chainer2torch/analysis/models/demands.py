@@ -12,8 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Method, Ref, Tup, Union, scalar_type
+from chainer2torch.analysis.models.link_children import of_blocks
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.rules.table import Rules
 
 _VARIABLES = ("chainer.Variable", "chainer.Parameter", "numpy.ndarray")
 _OF_ARRAYS = ("chainer", "cupy", "numpy", "typing.", "builtins.object")
@@ -181,17 +184,29 @@ def _makes(node: ast.AST, name: str) -> bool:
     return False
 
 
-def options_with(kind: Union, name: str) -> Sequence[Kind]:
-    """The kinds of a value that may have an attribute: a dictionary or a text beside a Variable has no `array`."""
+def options_with(kind: Union, name: str, rules: Rules) -> Sequence[Kind]:
+    """The kinds of a value that may have an attribute: a dictionary or a text beside a Variable has no `array`, and a
+    layer of Chainer's beside a link of the program (`self[-1].conv`) no layers that the other one has.
+    """
     lacking: tuple[type[Kind], ...] = ()
     if not any(hasattr(cls, name) for cls in (OrderedDict, defaultdict, Counter)):
         lacking += (Dct,)
     if not any(hasattr(cls, name) for cls in (list, tuple, deque, set)):
         lacking += (Lst, Tup)
-    texts = hasattr(str, name)
+    texts, own = hasattr(str, name), any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) for k in kind.ordered)
     return [
-        option for option in kind.ordered if not isinstance(option, lacking) and (texts or scalar_type(option) != "str")
+        option
+        for option in kind.ordered
+        if not isinstance(option, lacking)
+        and (texts or scalar_type(option) != "str")
+        and not (own and _is_layer_without(option, name, rules))
     ] or kind.ordered
+
+
+def _is_layer_without(kind: Kind, name: str, rules: Rules) -> bool:
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, str) or not kind.cls.startswith("chainer.links."):
+        return False
+    return rules.member(kind.cls, name) is None and name not in of_blocks(kind.cls)
 
 
 def is_number_without(kind: Kind, name: str) -> bool:

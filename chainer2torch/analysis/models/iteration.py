@@ -104,5 +104,5 @@ def part_of(facts: Mapping[ast.AST, Kind], kind: Tup, node: ast.Slice) -> Kind:
     bounds = [Const(None) if part is None else facts[part] for part in (node.lower, node.upper, node.step)]
     if all(isinstance(b, Const) and (b.value is None or type(b.value) is int) for b in bounds):
         lower, upper, step = (b.value for b in bounds if isinstance(b, Const))
-        return Tup(kind.items[lower:upper:step]) if step != 0 else UNKNOWN
-    return Lst(element_of(kind))
+        return Tup(kind.items[lower:upper:step], sized=kind.sized) if step != 0 else UNKNOWN
+    return Lst(element_of(kind), kind.sized)

@@ -59,7 +59,17 @@ def shown(x: Any) -> Any:
         return result
     if type(x) in (list, tuple, torch.Size):
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
+    if isinstance(x, tuple) and hasattr(x, "_replace"):  # of `namedtuple`
+        return type(x)(*map(shown, x))
     return to_host(x)[()] if isinstance(x, torch.Tensor) else x
+
+
+def own_number(x: Any) -> Any:
+    """An element of a tensor as one of its own, which stays when the tensor changes; anything else as it is.
+
+    Source: numpy.ndarray.__getitem__.
+    """
+    return x.clone() if isinstance(x, torch.Tensor) and x.ndim == 0 else x
 
 
 def from_host(x: Any) -> Any:
@@ -162,11 +172,14 @@ def _is_plain(x: Any, name: str) -> bool:
 
 
 def cleargrads_of(x: Any) -> None:
-    """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link."""
+    """Forgets the gradients of a module (or calls the ``cleargrads`` of another object). Source: chainer.Link.
+
+    What has neither of the two hands it on to a module.
+    """
     if isinstance(x, torch.nn.Module):
         clear_gradients(x)
     else:
-        x.cleargrads()
+        (x.cleargrads if hasattr(x, "cleargrads") else x.zero_grad)()
 
 
 def to_device_of(x: Any, device: Any) -> Any:

@@ -21,7 +21,7 @@ def iadd(target: Any, value: Any, may_be_array: bool = False) -> Any:
         target: what stands on the left of the operator.
         value: what stands on the right.
         may_be_array: a target that takes no part in a graph is an array, such as running statistics, and changes in
-            place.
+            place; one without axes is a number, which does not.
     Raises:
         TypeError: ``target`` holds integers and the sum would not.
     Source: chainer.Variable.__add__.
@@ -62,6 +62,8 @@ def _updated(
         value = value.detach().cpu().numpy()
     elif isinstance(target, torch.Tensor) and isinstance(value, np.ndarray):
         value = torch.as_tensor(value).to(target.device)
+    if isinstance(target, torch.Tensor) and may_be_array and target.ndim == 0 and not _in_a_graph(target, value):
+        return new(target, value)  # a number, which NumPy makes anew
     if not isinstance(target, torch.Tensor) or may_be_array and not _in_a_graph(target, value):
         return in_place(target, value)
     # an array that meets a Variable becomes one of its dtype

@@ -113,6 +113,8 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
         whole = not call.args and not call.keywords or alone and not hidden
         return "" if whole else "an update that is not understood"
     if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
+        if not use.inst.site:
+            return "a hook of one of several optimizers"
         known = hook_of(context, call) is not None or is_own_hook(context, call)
         return "" if known else "a hook that is not understood"
     takes = any("value" in line for line in CHANGES.get(name, ()))

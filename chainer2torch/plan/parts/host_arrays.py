@@ -170,11 +170,13 @@ def is_moved_to_device(kind: Kind) -> bool:
 
 def takes_variables(context: Context, callee: Kind) -> bool:
     """Whether what is called is a function of Chainer's, a link, or the update of an optimizer."""
-    if isinstance(callee, Method):  # `optimizer.update(lossfun, x, t)`
-        return (
-            callee.name == "update"
-            and isinstance(callee.receiver, Inst)
-            and context.analysis.derives(callee.receiver.cls, "chainer.Optimizer")
+    if any(isinstance(k, Method) for k in options(callee)):  # `optimizer.update(lossfun, x, t)` of one of several
+        return all(
+            isinstance(k, Method)
+            and k.name == "update"
+            and isinstance(k.receiver, Inst)
+            and context.analysis.derives(k.receiver.cls, "chainer.Optimizer")
+            for k in options(callee)
         )
     kinds = [k.function if isinstance(k, Partial) else k for k in options(callee)]
     chainers = [
@@ -185,7 +187,12 @@ def takes_variables(context: Context, callee: Kind) -> bool:
         for k in kinds
     ]
     # one of several functions, which are handed the same
-    return any(chainers) and all(of or isinstance(k, Func) for of, k in zip(chainers, kinds))
+    return any(chainers) and all(of or isinstance(k, Func) or _is_own_object(k) for of, k in zip(chainers, kinds))
+
+
+def _is_own_object(kind: Kind) -> bool:
+    """Whether it is an object of a class of the project, which is called where a model is, too."""
+    return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo)
 
 
 def is_initializer(context: Context, callee: Kind) -> bool:

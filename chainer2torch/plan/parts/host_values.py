@@ -12,15 +12,18 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Ref,
     Tensor,
     Tup,
     options,
     scalar_type,
 )
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.models.xp_modules import EITHER
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.parts.shapes import is_shape
+from chainer2torch.plan.parts.assigned_values import reaching, unpacked
+from chainer2torch.plan.parts.shapes import is_shape, returned_here
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
@@ -77,8 +80,40 @@ _OF_HOST_OBJECTS = frozenset(
         "writerows",
     }
 )
-_OF_PARTS = frozenset({"argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"})  # methods of arrays
 _OF_LAYERS = frozenset({"W", "b", "gamma", "beta", "avg_mean", "avg_var"})
+# methods of arrays that give arrays, or their elements
+_MAKE_ARRAYS = frozenset(
+    {
+        "argmax",
+        "argmin",
+        "argsort",
+        "astype",
+        "clip",
+        "copy",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "flatten",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "ravel",
+        "repeat",
+        "reshape",
+        "round",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "trace",
+        "transpose",
+        "var",
+    }
+)
+# `xp.ndim(x)`
+_NO_ARRAYS = frozenset({"allclose", "array_equal", "asnumpy", "dtype", "isscalar", "ndim", "shape", "size"})
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
 _OF_NETWORKS = re.compile(r"(\w*_)?(loss|losses|accuracy|acc|prob|probs|logit|logits|y|ys|output|outputs)(_\w*)?")
 
@@ -98,7 +133,7 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             to_host_if_array(context, decisions, part)
     elif is_shape(context, node):
         wrap(context, decisions, node, "tuple(value)")
-    elif _is_held_by_anything(context, node):
+    elif is_held_by_anything(context, node):
         wrap(context, decisions, node, host_array_of(context, node))
     else:
         kinds = _items(context.analysis.kind(node))
@@ -117,21 +152,47 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             wrap(context, decisions, node, "value.cpu().numpy()" if summed else "compat.to_host(value)")
 
 
-def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
-    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half or sum of it."""
+def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] = frozenset()) -> bool:
+    """``x.array`` and ``x.data`` of what nobody knows: arrays, if it is a Variable. So is a part, half of it, what a
+    method of arrays makes of it (``x.data.max(axis=1)``), and a name of it. ``names`` are on their way to this place.
+    """
+    if isinstance(node, ast.Name):
+        if node.id in names or context.analysis.kind(node) != UNKNOWN or not context.imports_chainer:
+            return False
+        held = [*reaching(context, node), *(value for value, _ in unpacked(context, node, None))]
+        held = held or _walked(context, node)
+        added = [sum_.value for sum_ in _added(context, node)]
+        numbers = ("int", "float") if added else ()
+        given = [v for v in (*held, *added) if scalar_type(context.analysis.kind(v)) not in numbers]
+        return bool(given) and all(is_held_by_anything(context, value, names | {node.id}) for value in given)
     if isinstance(node, ast.Subscript):
-        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.value)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_PARTS:
-        return context.analysis.kind(node) == UNKNOWN and _is_held_by_anything(context, node.func.value)
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, node.value, names)
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        return is_held_by_anything(context, node.operand, names)
+    made = node.func if isinstance(node, ast.Call) else node
+    if isinstance(made, ast.Attribute) and made is not node and context.analysis.kind(made.value) == EITHER:
+        return context.analysis.kind(node) == UNKNOWN and made.attr not in _NO_ARRAYS  # `xp.exp(x)`
+    if isinstance(node, ast.Call) and isinstance(made, ast.Name) and context.analysis.kind(node) == UNKNOWN:
+        given = returned_here(context, node) if made.id not in names else []
+        if given:
+            return all(is_held_by_anything(context, value, names | {made.id}) for value in given)
+    if isinstance(made, ast.Attribute) and made.attr in ({"T"} if made is node else _MAKE_ARRAYS):
+        return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):
+        return is_held_by_anything(context, node.args[0], names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
-            _is_held_by_anything(context, one) and scalar_type(context.analysis.kind(other)) in ("int", "float")
+            is_held_by_anything(context, one, names)
+            and (
+                scalar_type(context.analysis.kind(other)) in ("int", "float")
+                or is_held_by_anything(context, other, names)
+            )
             for one, other in (sides, sides[::-1])
         )
     return (
         isinstance(node, ast.Attribute)
-        and (node.attr in ("array", "data", *_STATISTICS) or node.attr == "grad" and _is_of_layer(node.value))
+        and node.attr in ("array", "data", "grad", *_STATISTICS)
         and context.imports_chainer
         and not context.migrated
         and _may_be_variable(context.analysis.kind(node.value))
@@ -139,14 +200,29 @@ def _is_held_by_anything(context: Context, node: ast.expr) -> bool:
     )
 
 
-def _is_of_layer(node: ast.expr) -> bool:
-    """``layer.W``, whose gradient is an array or None."""
-    return isinstance(node, ast.Attribute) and node.attr in _OF_LAYERS
-
-
 def _may_be_variable(kind: Kind) -> bool:
     """Whether nothing is known of a value, or it is a Variable in some cases: `model(x, task)` also gives a dict."""
     return kind == UNKNOWN or any(isinstance(k, Tensor) and not k.array for k in options(kind))
+
+
+def _added(context: Context, name: ast.Name) -> list[ast.AugAssign]:
+    """What the function adds to a name: ``total += loss.data``."""
+    scope = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    sums = within(scope).of(ast.AugAssign)
+    return [node for node in sums if isinstance(node.target, ast.Name) and node.target.id == name.id]
+
+
+def _walked(context: Context, name: ast.Name) -> list[ast.expr]:
+    """What a loop goes through that has a name for its items: ``for i, row in enumerate(y.data)``."""
+    for loop in context.source.ancestors(name):
+        for one in getattr(loop, "generators", [loop] if isinstance(loop, ast.For) else []):
+            target, items = one.target, one.iter
+            counted = isinstance(items, ast.Call) and ast.unparse(items.func) == "enumerate" and items.args
+            if counted and isinstance(target, ast.Tuple):
+                target, items = target.elts[-1], items.args[0]
+            if isinstance(target, ast.Name) and target.id == name.id:
+                return [items]
+    return []
 
 
 def host_array_of(context: Context, node: ast.expr) -> str:
@@ -160,7 +236,8 @@ def host_array_of(context: Context, node: ast.expr) -> str:
         owner = owner.value
     name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
     of_layer = isinstance(owner, ast.Attribute) and owner.attr in _OF_LAYERS
-    if context.choices.style == "native" and (of_layer or _OF_NETWORKS.fullmatch(name)):
+    handed_on = any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) for n in nodes_of(node))
+    if context.choices.style == "native" and not handed_on and (of_layer or _OF_NETWORKS.fullmatch(name)):
         return "value.cpu().numpy()"
     return "compat.to_host(value)"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Ref
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -16,6 +18,11 @@ _TOLD = (
     "A module learns its name when `compat.children`, `compat.links` or the setup() of an optimizer walks over "
     "what holds it, and asking before raises; that of a model which nothing holds is never told"
 )
+_GIVEN = (
+    "the name that `Variable(name=...)` or `Parameter(name=...)` gives is not kept: keep it beside the tensor, "
+    "in a dictionary say"
+)
+_MAKERS = (Ref("chainer.Variable"), Ref("chainer.Parameter"))
 
 
 def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -41,8 +48,19 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         elif model is not None:
             operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
             template = "native.parameter_name(model, self)"
+        elif context.analysis.once(_names_given) and not walked(context.source, node.value):
+            decisions.mark(node, row, row.name, "review", _GIVEN)
         decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
+
+
+def _names_given(analysis: Analysis) -> bool:
+    """Whether the program gives variables names where it makes them: ``chainer.Variable(x, name='x')``."""
+    return any(
+        any(keyword.arg == "name" for keyword in call.keywords) and analysis.kind(call.func) in _MAKERS
+        for module in analysis.project.modules.values()
+        for call in module.source.of(ast.Call)
+    )
 
 
 def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:

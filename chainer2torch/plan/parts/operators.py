@@ -24,6 +24,7 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
+from chainer2torch.plan.parts.kept_sums import sum_of_its_own
 from chainer2torch.plan.parts.mixed_updates import into_either, into_host_array, may_meet
 from chainer2torch.plan.questions.augmented_assignments import (
     HELPERS,
@@ -151,6 +152,9 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
     value = context.analysis.kind(node.value)
     sign = _SIGNS.get(type(node.op))
     if into_host_array(context, decisions, node.value, target):
+        return
+    if sign is not None and (anew := sum_of_its_own(context, node, sign)) is not None:
+        _rebound(context, decisions, node, anew)
         return
     passed = sign is not None and not context.migrated and may_be_of_caller(context, node)
     if may_meet(context, node):

@@ -22,6 +22,7 @@ from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.fed_parameters import is_fed_parameter
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
+from chainer2torch.plan.questions.own_members import hands_on
 from chainer2torch.plan.questions.receivers import (
     among_tensors,
     is_asked_like_array,
@@ -59,6 +60,7 @@ _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"}
 _SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
 _OF_A_LAYER = "It is asked for its `W`, too: a layer, whose setting has this name in PyTorch."
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
+_HANDED_ON = "The class finds this by `__getattr__`, in a model perhaps, where it has another name in PyTorch."
 _OF_PARTS = frozenset({"W", "array", "data", "grad"})  # attributes that are arrays or parameters
 _MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
 
@@ -88,7 +90,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if attribute_of_array(context, decisions, node) or _setting_of_layer(context, decisions, node):
         return
     without_rule(context, decisions, node)
-    known = not _nobody_knows(context, context.analysis.kind(node.value))
+    known = not _nobody_knows(context, context.analysis.kind(node.value), node.attr)
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer:
@@ -98,6 +100,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr == "array" and (called or is_of_another_library(context.analysis, context.source, node.value)):
         return  # a function of that name in some module (Chainer's is an attribute), or another object's
     row = context.rules.rows.get(f"?.{node.attr}")
+    if context.analysis.kind(node.value) != UNKNOWN and _is_handed_on(context, node):
+        decisions.mark(node, row, f"?.{node.attr}", "review", _HANDED_ON, "C2T390")
     if row is not None and row.set is not None and isinstance(node.ctx, ast.Store):
         looked_up = isinstance(node.value, ast.Attribute) and node.value.attr in PARAMETERS and context.imports_chainer
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and not looked_up:
@@ -346,7 +350,12 @@ def _is_tensor_at_times(context: Context, node: ast.expr) -> bool:
     return any(isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
 
 
-def _nobody_knows(context: Context, kind: Kind) -> bool:
+def _is_handed_on(context: Context, node: ast.Attribute) -> bool:
+    """Whether what is asked hands on what it lacks itself."""
+    return all(hands_on(context.analysis, kind, node.attr) for kind in options(context.analysis.kind(node.value)))
+
+
+def _nobody_knows(context: Context, kind: Kind, name: str) -> bool:
     """Whether a value with one of these attributes may be Chainer's for all that is known.
 
     That is a value of unknown kind; an object of a library on Chainer, whose members no table lists; an array, which
@@ -355,6 +364,7 @@ def _nobody_knows(context: Context, kind: Kind) -> bool:
     """
     return all(
         k == UNKNOWN
+        or hands_on(context.analysis, k, name)
         or isinstance(k, HostArray)
         or isinstance(k, Tensor)
         and k.array

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Lst, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
 
 _MAKERS = frozenset({"chainer.Variable", "chainer.variable.Variable"})
+_OWN_FUNCTIONS = ("chainer.Function", "chainer.FunctionNode")
 _OF_GRADIENTS = frozenset({"backward", "cleargrad", "cleargrads", "update", "zerograd", "zerograds", "zero_grads"})
 _SUMS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
@@ -40,11 +42,16 @@ def is_summed(context: Context, node: ast.expr) -> bool:
 
 
 def has_gradient(context: Context, node: ast.expr) -> bool:
-    """Whether ``x.grad`` of a Variable that the function made stands behind ``y.backward()``."""
+    """Whether ``x.grad`` of a Variable that the function made stands behind ``y.backward()``.
+
+    Functions of the program's own may give no gradient, and a Variable may be made so that it gets none.
+    """
     if not isinstance(node, ast.Attribute) or node.attr != "grad" or not isinstance(node.value, ast.Name):
         return False
     made = reaching(context, node.value)
     if not made or not all(isinstance(v, ast.Call) and context.reference(v.func) in _MAKERS for v in made):
+        return False
+    if context.analysis.once(_has_own_functions) or any(_may_take_none(v) for v in made if isinstance(v, ast.Call)):
         return False
     calls = [
         n
@@ -56,6 +63,15 @@ def has_gradient(context: Context, node: ast.expr) -> bool:
     if last is None or not isinstance(last.func, ast.Attribute) or last.func.attr != "backward":
         return False
     return context.source.parents.get(context.source.statement(last)) in list(context.source.ancestors(node))
+
+
+def _has_own_functions(analysis: Analysis) -> bool:
+    return any(analysis.derives(cls, base) for cls in analysis.classes.values() for base in _OWN_FUNCTIONS)
+
+
+def _may_take_none(made: ast.Call) -> bool:
+    """``chainer.Variable(x, requires_grad=False)``."""
+    return any(keyword.arg in (None, "requires_grad") for keyword in made.keywords)
 
 
 def holds_tensors(context: Context, node: ast.expr) -> str | None:

@@ -22,6 +22,7 @@ from chainer2torch.plan.questions.made_in_modes import may_be_made_in_test_mode
 from chainer2torch.plan.questions.plain_modes import begins_in_training, ends_at_its_end
 from chainer2torch.plan.questions.modules_around import modules_around
 from chainer2torch.plan.questions.modules_inside import ModulesInside
+from chainer2torch.plan.questions.threads import runs_in_thread
 from chainer2torch.rules.signature import BindError
 from chainer2torch.rules.table import Row
 
@@ -45,6 +46,10 @@ _MADE = (
 _WAITING = (
     "while this generator waits, Chainer's mode stays as the block says for everything; here only what the block calls "
     "has it. Take the values out of the block, or give the caller the mode that it needs"
+)
+_IN_THREADS = (
+    "Chainer's mode is of each thread; a module has one mode for all threads, so that threads with different modes at "
+    "the same time disturb each other. Give each thread a module of its own, or set the mode before the threads begin"
 )
 
 
@@ -83,6 +88,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         _leave_out(context, decisions, config, row)
         if _waits(context, call):
             decisions.mark(node, row, row.name, "review", _WAITING)
+        if runs_in_thread(context, call):
+            decisions.mark(node, row, row.name, "review", _IN_THREADS)
         inside = ModulesInside(context, context.source.statement(node))
         called = inside.unnamed or inside.computed or not inside.expressions
         if inside.unnamed or not inside.expressions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -27,17 +27,19 @@ from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
-from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host_if_array, wrap
+from chainer2torch.plan.parts.host_values import is_held_by_anything, is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+_SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
 _CONTAINERS = (Dct, Lst, Tup)
+_FILLING = frozenset({"extend", "insert", "setdefault", "update"})
 _WRITING = frozenset({f"builtins.{name}" for name in ("ascii", "print", "repr", "str")})
 _WRITING |= {"click.echo", "pprint.pformat", "pprint.pprint", "rich.print", "tqdm.tqdm.write", "warnings.warn"}
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
@@ -54,7 +56,7 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
         named = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
         known = isinstance(callee, Ref) and callee.name.startswith("logging.")
         if known or callee == UNKNOWN and _LOGGER.search(named):
-            numbers_alone = isinstance(text, Const) and "%s" not in str(text.value) and "%r" not in str(text.value)
+            numbers_alone = isinstance(text, Const) and not shows_whole(str(text.value))
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
         return callee.name in _WRITING
@@ -62,6 +64,11 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
         return False
     text = context.analysis.kind(call.func.value)
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def shows_whole(text: str) -> bool:
+    """Whether a text of ``%`` writes one of its values as it is: ``%s``, ``%-8s``, ``%(loss)r``."""
+    return _SHOWS_WHOLE.search(text) is not None
 
 
 def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool = False) -> None:
@@ -85,12 +92,12 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
     )
     if of_array or is_torch_dtype(context.analysis.kind(node)):
         wrap(context, decisions, node, "compat.numpy_dtype(value)")
-    elif is_shape(context, node) or _is_shape_of_unknown(context, node):
+    elif is_shape(context, node) or is_sized(context.analysis.kind(node)) or _is_shape_of_unknown(context, node):
         wrap(context, decisions, node, "tuple(value)")
     else:
-        for value in _put_into(context, node):
-            _shapes_as_tuples(context, decisions, value)
         kind = context.analysis.kind(node)
+        told = [_shapes_as_tuples(context, decisions, value) for value in _put_into(context, node)]
+        still_sized = holds_shapes(kind) and not (told and all(told) and _is_filled_here_alone(context, node))
         of_shapes = isinstance(node, ast.Call) and any(
             isinstance(value, ast.Tuple) and any(is_shape(context, item) for item in value.elts)
             for value in returned_here(context, node)
@@ -98,6 +105,9 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
         several = isinstance(kind, Union) and not all(isinstance(one, Tensor) for one in kind.ordered)
         if (
             of_shapes
+            or still_sized
+            or holds_kind(kind, lambda one: one == UNKNOWN)
+            and any(_holds_unknown_array(context, value) for value in _put_into(context, node))
             or several
             and _is_written_anew(kind)
             or _holds_arrays_inside(kind)
@@ -112,10 +122,20 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
             template = "value.item()" if whole else "value.cpu().numpy()[()]" if alone else "compat.shown(value)"
             wrap(context, decisions, node, template)
+        elif inside and not isinstance(node, ast.Attribute) and is_held_by_anything(context, node):
+            wrap(context, decisions, node, "compat.shown(value)")
         elif _is_variable(context, node, kind):
             _array_of_variable(context, decisions, node)
         else:
             to_host_if_array(context, decisions, node)
+
+
+def row_of_text(context: Context, decisions: Decisions, node: ast.Tuple) -> None:
+    """``rows.append(('conv', h.shape))``: what stands beside a text is written some day, wherever that is."""
+    if any(scalar_type(context.analysis.kind(item)) == "str" for item in node.elts):
+        for item in node.elts:
+            if is_shape(context, item) or is_sized(context.analysis.kind(item)):
+                wrap(context, decisions, item, "tuple(value)")
 
 
 def _is_variable(context: Context, node: ast.expr, kind: Kind) -> bool:
@@ -231,6 +251,34 @@ def _are_arrays(kind: Kind) -> bool:
     return bool(items) and all(isinstance(one, Tensor) and one.rank for item in items for one in options(item))
 
 
+def is_sized(kind: Kind) -> bool:
+    """Whether it is known to be the shape of a tensor, or a tuple of numbers beside one."""
+    kinds = options(kind)
+    tuples = all(isinstance(one, Tup) and not one.names or isinstance(one, Lst) and one.sized for one in kinds)
+    return tuples and any(isinstance(one, (Lst, Tup)) and one.sized for one in kinds)
+
+
+def holds_shapes(kind: Kind) -> bool:
+    """Whether the shape of a tensor is somewhere inside, or is one of the things that it may be."""
+    return holds_kind(kind, lambda one: isinstance(one, (Lst, Tup)) and one.sized)
+
+
+def holds_kind(kind: Kind, is_meant: Callable[[Kind], bool]) -> bool:
+    """Whether something is somewhere inside, or is one of the things that a value may be."""
+    return is_meant(kind) or any(holds_kind(one, is_meant) for one in _inside(kind))
+
+
+def _inside(kind: Kind) -> tuple[Kind, ...]:
+    """What a container holds, or each of the kinds that a value may be."""
+    if isinstance(kind, Union):
+        return kind.ordered
+    if isinstance(kind, Lst):
+        return (kind.element,)
+    if isinstance(kind, Tup):
+        return kind.items
+    return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
+
+
 def _may_be_number(kind: Kind) -> bool:
     """Whether it is an array, or an element of one: what is known to have axes is none."""
     return all(isinstance(one, Tensor) and one.array and not one.rank for one in options(kind))
@@ -238,18 +286,7 @@ def _may_be_number(kind: Kind) -> bool:
 
 def holds_arrays(kind: Kind) -> bool:
     """Whether an array that became a tensor is somewhere inside."""
-    if isinstance(kind, Tensor):
-        return kind.array
-    items: tuple[Kind, ...] = ()
-    if isinstance(kind, Union):
-        items = kind.ordered
-    elif isinstance(kind, Lst):
-        items = (kind.element,)
-    elif isinstance(kind, Tup):
-        items = kind.items
-    elif isinstance(kind, Dct):
-        items = (kind.element, *(item for _, item in kind.items))
-    return any(map(holds_arrays, items))
+    return holds_kind(kind, lambda one: isinstance(one, Tensor) and one.array)
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
@@ -297,15 +334,41 @@ def _is(node: ast.expr, name: ast.Name) -> bool:
     return isinstance(node, ast.Name) and node.id == name.id
 
 
-def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    for part in _parts(context, node) or [node]:
-        if part is not node:
-            _shapes_as_tuples(context, decisions, part)
-        elif is_shape(context, part):
-            wrap(context, decisions, part, "tuple(value)")
+def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) -> bool:
+    """Whether no shape is left inside that is none of a tuple."""
+    parts = _parts(context, node)
+    if parts:
+        left = [part for part in parts if not _shapes_as_tuples(context, decisions, part)]
+        return not left
+    if is_shape(context, node):
+        wrap(context, decisions, node, "tuple(value)")
+        return True
+    kind = context.analysis.kind(node)
+    return not is_sized(kind) and not holds_shapes(kind)
+
+
+def _holds_unknown_array(context: Context, node: ast.expr) -> bool:
+    """Whether a value is, or shows, what Variables hold of which nothing is known: ``rows.append((i, y.data))``."""
+    parts = _parts(context, node)
+    return any(_holds_unknown_array(context, part) for part in parts) if parts else is_held_by_anything(context, node)
+
+
+def _is_filled_here_alone(context: Context, node: ast.expr) -> bool:
+    """Whether what a name stands for is filled by displays, `append` and items alone, in the function that names it."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    scope = context.source.enclosing(node, *_FUNCTIONS) or context.source.tree
+    return isinstance(node, ast.Name) and not any(
+        isinstance(other, ast.AugAssign)
+        and _is(other.target, node)
+        or isinstance(other, ast.Attribute)
+        and _is(other.value, node)
+        and other.attr in _FILLING
+        for other in within(scope).of(ast.AugAssign, ast.Attribute)
+    )
 
 
 def formatted(context: Context, decisions: Decisions, text: Kind, values: ast.expr) -> None:
     """``'%s %s' % (x.data, x.shape)``"""
-    if not isinstance(text, Const) or "%s" in text.value or "%r" in text.value:
+    if not isinstance(text, Const) or shows_whole(text.value):
         as_text(context, decisions, values)

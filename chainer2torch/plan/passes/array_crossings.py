@@ -28,6 +28,7 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
+from chainer2torch.plan.parts.common_dtypes import same_dtype
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
 from chainer2torch.plan.parts.host_branches import handed_on_host
@@ -49,7 +50,9 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
-from chainer2torch.plan.parts.written_values import as_text, formatted, writes_text
+from chainer2torch.plan.parts.walked_elements import walked_elements
+from chainer2torch.plan.parts.written_values import as_text, formatted, row_of_text, writes_text
+from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.kept_on_device import is_held_by_class
@@ -60,7 +63,6 @@ from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
-_ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
 _ASSERTIONS = frozenset(
@@ -81,8 +83,9 @@ _OF_PYTHON = frozenset({"bool", "complex", "float", "int", "long"})  # np.float 
 def run(context: Context) -> Decisions:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
     decisions = Decisions(context)
+    walked_elements(context, decisions)
     for node in context.source.of(
-        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict
+        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict, ast.Tuple
     ):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
@@ -104,11 +107,14 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Subscript):
             subscript(context, decisions, node)
             overlapping(context, decisions, node)
+            kept_element(context, decisions, node)
         elif isinstance(node, ast.Dict):
             for key in node.keys:
                 if key is not None and is_torch_dtype(context.analysis.kind(key)):
                     # such a table is asked by dtypes of NumPy
                     wrap(context, decisions, key, "compat.numpy_dtype(value)")
+        elif isinstance(node, ast.Tuple):
+            row_of_text(context, decisions, node)
         elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
             as_text(context, decisions, node.value)
     return decisions
@@ -163,7 +169,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
     ):
         choice = chosen(context, call)
         if choice is None or "array_dot" not in choice.helpers:
-            _same_dtype(
+            same_dtype(
                 context, decisions, call.func.value, callee.receiver, arguments[0], context.analysis.kind(arguments[0])
             )
     elif all(isinstance(k, Method) and isinstance(k.receiver, HostArray) for k in options(callee)):
@@ -337,7 +343,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
     if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
         return
     if isinstance(node.op, ast.MatMult):
-        _same_dtype(context, decisions, node.left, left, node.right, right)
+        same_dtype(context, decisions, node.left, left, node.right, right)
     elif _becomes_double(node.op, left, right):
         wrap(context, decisions, node.left, "value.double()")
     elif _becomes_double(node.op, right, left):
@@ -349,20 +355,6 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 other = right if side is node.left else left
                 dtype = other.dtype if isinstance(other, Tensor) and other.dtype in _WHOLE - {"bool"} else None
                 wrap(context, decisions, side, f"value.to(torch.{dtype})" if dtype else "value.long()")
-
-
-def _same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, right: ast.expr, b: Kind) -> None:
-    """Converts one factor of a product of matrices, as NumPy does; PyTorch multiplies equal dtypes only."""
-    if not all(isinstance(k, Tensor) and k.array for k in (a, b)):
-        return
-    dtypes = {k.dtype or "" for k in (a, b) if isinstance(k, Tensor)}
-    if len(dtypes) < 2 or not dtypes <= _ORDERED.keys():
-        return
-    # int64 and float32 give float64, as each of int32 and float32 does
-    common = "float64" if "float32" in dtypes and dtypes & {"int32", "int64"} else max(dtypes, key=_ORDERED.__getitem__)
-    for side, kind in ((left, a), (right, b)):
-        if isinstance(kind, Tensor) and kind.dtype != common:
-            wrap(context, decisions, side, f"value.to(torch.{common})")
 
 
 def _is_array(kind: Kind) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, Kind
 from chainer2torch.analysis.module_index import ClassInfo
 
 
@@ -17,6 +18,19 @@ def has_own_member(analysis: Analysis, cls: str | ClassInfo, name: str) -> bool:
     if cls in analysis.once(_definers).get(name, ()):
         return True
     return any(c in analysis.once(_open_classes) for c in analysis.mro(cls) if isinstance(c, ClassInfo))
+
+
+def hands_on(analysis: Analysis, kind: Kind, name: str) -> bool:
+    """Whether an object is of a class that finds members by `__getattr__`, and has none of this name itself: a wrapper
+    around a model, say.
+    """
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
+        return False
+    above = [cls for cls in analysis.mro(kind.cls) if cls not in ("object", "builtins.object")]
+    own = [cls for cls in above if isinstance(cls, ClassInfo)]
+    if len(own) != len(above) or any(name in cls.methods or name in cls.attrs for cls in own):
+        return False
+    return any("__getattr__" in cls.methods for cls in own)
 
 
 def _definers(analysis: Analysis) -> dict[str, set[str | ClassInfo]]:
