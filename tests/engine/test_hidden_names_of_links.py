@@ -57,7 +57,6 @@ def test_what_nobody_knows_is_asked(lines):
         ("    for part in ['fc6', 'fc7']:\n        print(getattr(model, part))\n    return 'train'\n", False),
         ("    for part in ['fc6', 'train']:\n        print(getattr(model, part))\n", True),
         ("    for part in ['fc6', name]:\n        print(getattr(model, part))\n    return 'train'\n", True),
-        ("    part = name\n    for part in ['fc6']:\n        pass\n    return getattr(model, part), 'train'\n", True),
         ("    with chainer.using_config('train', False):\n        return getattr(model, name + '6')\n", False),
         ("    with chainer.using_config('train', False):\n        return getattr(model, name + '6'), 'train'\n", True),
     ],
