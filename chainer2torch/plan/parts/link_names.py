@@ -72,4 +72,5 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     if walked(context.source, held) in ("children", "skipself"):
         decisions.mark(node, row, row.name, "exact")
     else:
-        decisions.mark(node, row, row.name, "review", _TOLD)
+        # equal, or it raises and says where names come from: the report has it
+        decisions.mark(node, row, row.name, "review", _TOLD, quiet=context.choices.style == "native")
