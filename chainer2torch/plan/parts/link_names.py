@@ -72,5 +72,4 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     if walked(context.source, held) in ("children", "skipself"):
         decisions.mark(node, row, row.name, "exact")
     else:
-        # equal, or it raises and says where names come from: the report has it
-        decisions.mark(node, row, row.name, "review", _TOLD, quiet=context.choices.style == "native")
+        decisions.mark(node, row, row.name, "review", _TOLD)
