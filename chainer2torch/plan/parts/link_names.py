@@ -17,6 +17,8 @@ _TOLD = (
     "what holds it, and asking before raises; that of a model which nothing holds is never told"
 )
 
+_COPIED = "a copy that nothing holds has the name of what was copied; Chainer's has none"
+
 
 def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``link.W.name``: what holds the parameter is in sight, and tells."""
@@ -67,6 +69,10 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         operands["parent"] = Operand(code=parent.id) if isinstance(parent, ast.Name) else context.operand(parent)
         decisions.replace(node, "native.child_name(parent, self)", operands)
         decisions.mark(node, row, row.name, "exact")
+        return
+    if context.choices.style == "native":
+        decisions.replace(node, "native.registered_name(self)", operands)
+        decisions.mark(node, row, row.name, "review", _COPIED, quiet=True)
         return
     decisions.replace(node, row.cases[0].torch, operands)
     if walked(context.source, held) in ("children", "skipself"):
