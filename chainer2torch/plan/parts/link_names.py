@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -18,6 +19,11 @@ _TOLD = (
 )
 
 _COPIED = "a copy that nothing holds has the name of what was copied; Chainer's has none"
+
+
+def _says_sequential(analysis: Analysis) -> bool:
+    """Whether a file may make a Sequential, which counts its links in a way of its own."""
+    return any("Sequential" in module.source.text for module in analysis.project.modules.values())
 
 
 def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -70,12 +76,13 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.replace(node, "native.child_name(parent, self)", operands)
         decisions.mark(node, row, row.name, "exact")
         return
-    if context.choices.style == "native":
+    told = walked(context.source, held) in ("children", "skipself")
+    if not told and context.choices.style == "native" and not context.analysis.once(_says_sequential):
         decisions.replace(node, "native.registered_name(self)", operands)
         decisions.mark(node, row, row.name, "review", _COPIED, quiet=True)
         return
     decisions.replace(node, row.cases[0].torch, operands)
-    if walked(context.source, held) in ("children", "skipself"):
+    if told:
         decisions.mark(node, row, row.name, "exact")
     else:
         decisions.mark(node, row, row.name, "review", _TOLD)
