@@ -69,10 +69,9 @@ def _is_a_text(source: Source, method: ast.Attribute) -> bool:
     if not isinstance(target, ast.Name):
         return not _takes_bytes(source, call)
     function = source.enclosing(target, *FUNCTIONS)
-    if function is None:
-        return True
-    loads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == target.id]
-    return not all(_takes_bytes(source, n) for n in loads if isinstance(n.ctx, ast.Load))
+    names = source.of(ast.Name) if function is None else (n for n in ast.walk(function) if isinstance(n, ast.Name))
+    loads = [n for n in names if n.id == target.id and isinstance(n.ctx, ast.Load)]
+    return not loads or not all(_takes_bytes(source, n) for n in loads)
 
 
 def _takes_bytes(source: Source, node: ast.expr) -> bool:

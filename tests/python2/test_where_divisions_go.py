@@ -144,6 +144,18 @@ READ = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("after", "is_asked"), [("", False), ("print data\n", True), ("def f():\n    return data\n", True)]
+)
+def test_bytes_at_the_top_of_a_file(after, is_asked):
+    text = (
+        "import chainer\nimport numpy as np\nfor name in ['a', 'b']:\n    f = open(name, 'rb')\n    data = f.read()\n"
+    )
+    text += "    x = np.frombuffer(data)\nprint x\n" + after
+    found = python2.modernised({"program.py": text}, engine.facts)["program.py"]
+    assert ("open: gives bytes" in found.text) is is_asked
+
+
 @pytest.mark.parametrize(("body", "is_asked"), READ)
 def test_bytes_that_nobody_takes_for_a_text(body, is_asked):
     assert ("open: gives bytes" in _modern(body).text) is is_asked
