@@ -25,7 +25,9 @@ class FunctionNode:
         return tuple(_Step.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
     def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
-        return self.forward_gpu(inputs) if any(x.is_cuda for x in inputs) else self.forward_cpu(inputs)
+        if any(x.is_cuda for x in inputs) and hasattr(self, "forward_gpu"):  # where: forward_gpu
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
 
     def backward(self, indexes: Any, grad_outputs: Any) -> Any:
         return (None,) * len(indexes)
@@ -65,12 +67,16 @@ class Function:
         return tuple(_OldStep.apply(self, *map(torch.as_tensor, inputs)))  # type: ignore[no-untyped-call]
 
     def forward(self, inputs: Any) -> Any:  # where: forward_cpu, forward_gpu
-        return self.forward_gpu(inputs) if any(x.is_cuda for x in inputs) else self.forward_cpu(inputs)
+        if any(x.is_cuda for x in inputs) and hasattr(self, "forward_gpu"):  # where: forward_gpu
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
 
     def backward(self, inputs: Any, grad_outputs: Any) -> Any:
         if hasattr(self, "backward_cpu") or hasattr(self, "backward_gpu"):  # where: backward_cpu, backward_gpu
-            on_gpu = any(x is not None and x.is_cuda for x in (*inputs, *grad_outputs))
-            return (self.backward_gpu if on_gpu else self.backward_cpu)(inputs, grad_outputs)
+            on_gpu = any(x is not None and x.is_cuda for x in (*inputs, *grad_outputs))  # where: backward_gpu
+            if on_gpu and hasattr(self, "backward_gpu"):  # where: backward_gpu
+                return self.backward_gpu(inputs, grad_outputs)
+            return self.backward_cpu(inputs, grad_outputs)
         return (None,) * len(inputs)
 
     def retain_inputs(self, indexes: Any) -> None:

@@ -14,6 +14,7 @@ from chainer2torch.plan.ledger import Ledger, Policy
 from chainer2torch.plan.native import (
     array_devices,
     backward_views,
+    cpu_formulas,
     dataset_classes,
     device_arguments,
     frozen,
@@ -137,6 +138,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("asked_signatures", asked_signatures.run),
     _pass("drawn_elsewhere", drawn_elsewhere.run, when=_native),
     _pass("type_checks", type_checks.run, when=_native),
+    _pass("cpu_formulas", cpu_formulas.run, when=_native),
     _pass("graph_cuts", graph_cuts.run, when=_native),
     _pass("native_trainers", native_trainers.run),
     _pass("device_arguments", device_arguments.run, when=_native),

@@ -8,7 +8,7 @@ from chainer2torch.analysis.source import Source
 
 _INTEGERS = frozenset({"len", "int", "ord"})
 _MEMBERS = frozenset({"shape", "size", "ndim"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def certain(node: ast.AST, source: Source, asked: frozenset[str] = frozenset()) -> bool:
@@ -37,8 +37,8 @@ def _name(name: ast.Name, source: Source, asked: frozenset[str]) -> bool:
     """Whether everything that is assigned to a name in its function, or in its module, is certain."""
     if name.id in asked:
         return True  # what the others say decides
-    function = source.enclosing(name, *_FUNCTIONS)
-    if isinstance(function, _FUNCTIONS) and any(
+    function = source.enclosing(name, *FUNCTIONS)
+    if isinstance(function, FUNCTIONS) and any(
         isinstance(node, ast.arg) and node.arg == name.id for node in ast.walk(function.args)
     ):
         return False
@@ -47,7 +47,7 @@ def _name(name: ast.Name, source: Source, asked: frozenset[str]) -> bool:
         for other in source.of(ast.Name)
         if other.id == name.id
         and not isinstance(other.ctx, ast.Load)
-        and source.enclosing(other, *_FUNCTIONS) is function
+        and source.enclosing(other, *FUNCTIONS) is function
     ]
     return bool(stores) and all(_stored(store, source, asked | {name.id}) for store in stores)
 
@@ -66,10 +66,22 @@ def _stored(store: ast.Name, source: Source, asked: frozenset[str]) -> bool:
     return False
 
 
+def stored_before(place: ast.expr, source: Source) -> ast.expr | None:
+    """What ``d['x']`` or ``self.x`` was given by the statement just before: nobody comes between the two."""
+    around = source.statement(place)
+    parent = source.parents[around]
+    for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
+        if isinstance(block, list) and around in block[1:]:
+            before = block[block.index(around) - 1]
+            if isinstance(before, ast.Assign) and [ast.unparse(t) for t in before.targets] == [ast.unparse(place)]:
+                return before.value
+    return None
+
+
 def value_before(name: ast.Name, source: Source) -> ast.expr | None:
     """What a name was given by the last statement before, where nothing else can have given it another value since."""
     node: ast.AST = source.statement(name)
-    while not isinstance(node, (*_FUNCTIONS, ast.Module)):
+    while not isinstance(node, (*FUNCTIONS, ast.Module)):
         parent = source.parents[node]
         for block in (getattr(parent, field, None) for field in ("body", "orelse", "finalbody")):
             if isinstance(block, list) and node in block:

@@ -9,21 +9,35 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from chainer2torch.analysis.kinds import Const, HostArray, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import Const, HostArray, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.source import Source
-from chainer2torch.python2.certain import certain, value_before
+from chainer2torch.python2.arrays import is_array
+from chainer2torch.python2.certain import FUNCTIONS, certain, stored_before, value_before
+from chainer2torch.python2.whole import only_an_integer_fits
 
 _FLOATING = ("float", "complex")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"})
+_OF_NUMPY = (
+    "arccos arcsin arctan cos exp log log10 log1p log2 sin sqrt tan tanh mean average std var float16 float32 float64"
+)
+# Functions of Chainer that take floating Variables alone, and give such
+_OF_CHAINER = frozenset(
+    f"chainer.functions.{name}"
+    for name in "softmax log_softmax sigmoid tanh relu leaky_relu elu softplus exp log sqrt dropout "
+    "softmax_cross_entropy sigmoid_cross_entropy mean_squared_error mean_absolute_error gaussian_kl_divergence "
+    "bernoulli_nll gaussian_nll batch_l2_norm_squared".split()
+)
+# Those that give what they get
+_SAME_OF_CHAINER = frozenset(f"chainer.functions.{name}" for name in ("sum", "mean", "average", "reshape", "absolute"))
 # What gives floating numbers of whatever it gets (math.floor and math.ceil did so in Python 2, too)
 _FLOAT_FUNCTIONS = frozenset({"float", "round"}) | frozenset(
     f"{module}.{name}"
     for module, functions in {
         "math": "acos asin atan atan2 ceil cos exp fabs floor fmod log log10 log1p pow sin sqrt tan tanh",
-        "np": "arccos arcsin arctan cos exp log log10 log1p log2 sin sqrt tan tanh",
-        "numpy": "arccos arcsin arctan cos exp log log10 log1p log2 sin sqrt tan tanh",
+        "np": _OF_NUMPY,
+        "numpy": _OF_NUMPY,
         "time": "time clock",
         "random": "random uniform gauss normalvariate",
     }.items()
@@ -84,11 +98,26 @@ def as_it_was(source: Source) -> str:
 
 
 def meant(division: Division, source: Source, kind: Callable[[ast.AST], Kind]) -> str:
-    """What Python 2 computed: ``true``, ``floor``, or ``unknown``."""
+    """What Python 2 computed: ``true``, ``floor``, or ``unknown``; ``loud``: Python 3 refuses it with integers."""
     left, right = (_number(operand, source, kind) for operand in division.operands)
     if "float" in (left, right):
         return "true"
-    return "floor" if left == right == "int" else "unknown"
+    if left == right == "int" or only_an_integer_fits(division.node, source):
+        return "floor"
+    if isinstance(division.node, ast.AugAssign) and is_array(division.operands[0], source, kind):
+        return "loud"
+    return "unknown"
+
+
+def run_by_python2(source: Source, divisions: Collection[Division]) -> set[Division]:
+    """Those of some divisions that Python 2 has run: Python 3 does not get through the functions around them.
+
+    There one of the divisions is for a place where only an integer fits. What stands beside them at the top of a file
+    counts by itself.
+    """
+    whole = {one for one in divisions if only_an_integer_fits(one.node, source)}
+    functions = {source.enclosing(one.node, *FUNCTIONS) for one in whole} - {None}
+    return {one for one in divisions if one in whole or source.enclosing(one.node, *FUNCTIONS) in functions}
 
 
 def _number(node: ast.expr, source: Source, kind: Callable[[ast.AST], Kind]) -> str:
@@ -121,6 +150,12 @@ def _by_form(node: ast.expr, source: Source, kind: Callable[[ast.AST], Kind]) ->
     if isinstance(node, ast.Name):
         value = value_before(node, source)
         return _number(value, source, kind) if value is not None else ""
+    if isinstance(node, (ast.Subscript, ast.Attribute)):
+        value = stored_before(node, source)
+        if value is not None:
+            return _number(value, source, kind)
+        arrays = isinstance(node, ast.Attribute) and node.attr in ("data", "array")
+        return "float" if arrays and _is_floating(node.value, source, kind) else ""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         return _number(node.operand, source, kind)
     if isinstance(node, ast.BinOp) and isinstance(node.op, _KEEP_FLOATS):
@@ -133,6 +168,24 @@ def _by_form(node: ast.expr, source: Source, kind: Callable[[ast.AST], Kind]) ->
         if name in _SAME and node.args:
             return _number(node.args[0], source, kind)
     return ""
+
+
+def _is_floating(variable: ast.expr, source: Source, kind: Callable[[ast.AST], Kind]) -> bool:
+    """Whether a Variable has floating numbers: gradients begin there, or a function gives it that takes no other."""
+    if isinstance(variable, ast.Call):
+        called = kind(variable.func)
+        if isinstance(called, Ref) and called.name in _SAME_OF_CHAINER and variable.args:
+            return _is_floating(variable.args[0], source, kind)
+        return isinstance(called, Ref) and called.name in _OF_CHAINER
+    if not isinstance(variable, (ast.Name, ast.Attribute)):
+        return False
+    function = source.enclosing(variable, *FUNCTIONS)
+    return any(
+        call.attr == "backward"
+        and source.enclosing(call, *FUNCTIONS) is function
+        and ast.unparse(call.value) == ast.unparse(variable)
+        for call in source.of(ast.Attribute)
+    )
 
 
 def _to_float(call: ast.Call) -> bool:

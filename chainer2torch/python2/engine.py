@@ -94,7 +94,8 @@ def modernised(
     return {
         path: _modern(texts[path], *asked[path], warned.get(path, ()))
         for path in plain
-        if (path not in together or asked[path][1]) and _fits(path, texts[path], asked[path][0].text)
+        if (path not in together or asked[path][1] or asked[path][0].text != texts[path])
+        and _fits(path, texts[path], asked[path][0].text)
     }
 
 
@@ -161,18 +162,22 @@ def _decided(
     found: dict[str, tuple[Source, list[Question]]] = {}
     for path, source in sources.items():
         meanings = _meanings(source, facts(path)) if path in divided else {}
-        if path in run_today:  # who runs it under Python 3 has got used to what it does there
-            found[path] = source, questions.of_divisions(source, meanings, "floor")
-            continue
-        if path in together:
-            found[path] = source, questions.of_divisions(source, meanings, "together")
-            continue
-        text = division.floored(source, lambda one, all=meanings: all.get(one) == "floor")  # type: ignore[misc]
+        left: list[Question] = []
+        if path in run_today or path in together:
+            # who runs it under Python 3 has got used to what it does there, where it does not stop
+            old = division.run_by_python2(source, meanings)
+            rest = {one: meaning for one, meaning in meanings.items() if one not in old}
+            left = questions.of_divisions(source, rest, "floor" if path in run_today else "together")
+            meanings = {one: meaning for one, meaning in meanings.items() if one in old}
+        left += [one for which in ("unknown", "loud") for one in questions.of_divisions(source, meanings, which)]
+        left += questions.of_integers(source, meanings)
+        floor = {one for one, meaning in meanings.items() if meaning == "floor"}
+        text = division.floored(source, floor.__contains__)
         new = Source(text, ast.parse(text))
         same = dict(zip(source.nodes, new.nodes))
-        left = questions.of_divisions(source, meanings, "unknown") + questions.of_integers(source, meanings)
         left = [dataclasses.replace(question, node=same[question.node]) for question in left]
-        found[path] = new, left + questions.others(new)
+        others = [] if path in run_today or path in together else questions.others(new)
+        found[path] = new, left + others
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from chainer2torch.analysis.source import Source
 from chainer2torch.python2.certain import certain
 from chainer2torch.python2.division import Division
+from chainer2torch.python2.texts import encoded, read_as_text
 from chainer2torch.python2.names import replaced
 
 DIVISION, OTHER = "C2T018", "C2T019"
@@ -40,6 +41,7 @@ _TOGETHER = (
     "Python 2 gave an integer here (7 / 2 was 3), and files that only Python 2 runs import this one, or it imports "
     "them; write // if so"
 )
+_ARRAYS = "an array of integers raises here, for which Python 2 gave whole numbers; write //= if there is one"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,11 +57,16 @@ class Question:
 
 def of_divisions(source: Source, meanings: Mapping[Division, str], which: str) -> list[Question]:
     """The divisions of one meaning: the ``unknown`` ones, or those of integers in a file that Python 3 can run: one
-    with names of Python 2 (``floor``), or one that runs ``together`` with files of Python 2.
+    with names of Python 2 (``floor``), or one that runs ``together`` with files of Python 2. The ``loud`` ones are
+    those of arrays, of which Python 3 says itself where they hold integers: the report has them.
     """
-    message = {"unknown": _UNKNOWN_TYPES, "floor": _INTEGERS, "together": _TOGETHER}[which]
+    message = {"unknown": _UNKNOWN_TYPES, "floor": _INTEGERS, "together": _TOGETHER, "loud": _ARRAYS}[which]
     meaning = "floor" if which == "together" else which
-    return [Question(one.node, DIVISION, "Python 2: /", message) for one, was in meanings.items() if was == meaning]
+    return [
+        Question(one.node, DIVISION, "Python 2: /", message, quiet=which == "loud")
+        for one, was in meanings.items()
+        if was == meaning
+    ]
 
 
 def of_integers(source: Source, meanings: Mapping[Division, str]) -> list[Question]:
@@ -100,47 +107,14 @@ def _special_methods(source: Source) -> Found:
 
 
 def _bytes(source: Source) -> Found:
-    """Files of bytes that are read: what is compared with texts is then never equal."""
     for call in _calls(source, "open"):
-        mode = call.args[1] if len(call.args) > 1 else next((k.value for k in call.keywords if k.arg == "mode"), None)
-        if not (isinstance(mode, ast.Constant) and isinstance(mode.value, str) and "b" in mode.value):
-            continue
-        if "r" in mode.value and _is_read(source, call):
-            yield (
-                call,
-                "open",
-                "gives bytes, which are never equal to a text: open it without b, or decode them",
-            )
-
-
-def _is_read(source: Source, call: ast.Call) -> bool:
-    """Whether what is opened is read or walked over in this file, rather than handed to a library."""
-    parent = source.parents[call]
-    if isinstance(parent, ast.Attribute):
-        return parent.attr in _READS
-    if isinstance(parent, (ast.For, ast.comprehension)):
-        return True
-    target: ast.AST | None = None
-    if isinstance(parent, ast.withitem):
-        target = parent.optional_vars
-    elif isinstance(parent, ast.Assign):
-        target = parent.targets[0]
-    if not isinstance(target, ast.Name):
-        return False
-    for name in source.of(ast.Name):
-        around = source.parents[name]
-        if name.id == target.id and isinstance(name.ctx, ast.Load):
-            if isinstance(around, ast.Attribute) and around.attr in _READS:
-                return True
-            if isinstance(around, (ast.For, ast.comprehension)) and around.iter is name:
-                return True
-    return False
+        if read_as_text(source, call):
+            yield call, "open", "gives bytes, which are never equal to a text: open it without b, or decode them"
 
 
 def _encoded(source: Source) -> Found:
-    for call in source.of(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "encode" and len(call.args) <= 2:
-            yield call, "encode", "gives bytes, which print as b'...' and are never equal to a text"
+    for call in encoded(source):
+        yield call, "encode", "gives bytes, which print as b'...' and are never equal to a text"
 
 
 def _seeds(source: Source) -> Found:

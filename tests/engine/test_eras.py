@@ -17,7 +17,7 @@ from chainer2torch.compat.variable.modes import call_in_mode
 from chainer2torch.compat.links.normalization_links import BatchNormalization, call_as_version_1
 from chainer2torch.compat.optimizers.optimizer_hooks import GradientClipping, WeightDecay
 from chainer2torch.compat.optimizers.optimizers import SGD
-from chainer2torch.engine import Options, migrate_source
+from chainer2torch.engine import Options, migrate_source, migrate_sources
 from chainer2torch.rules.table import load_rules
 from chainer2torch.vendor import compat_file
 
@@ -125,6 +125,60 @@ def test_first_weights_are_scaled_as_the_minor_version_did(call, minor, spread, 
             names = {}
             exec(result.code, names)
         assert float(names["l"].weight.detach().std()) == pytest.approx(spread, rel=0.03)
+
+
+SCALED = """\
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(
+            fc=L.Linear(100, 400, wscale=4), up=L.Deconvolution2D(3, 4, 5, wscale=4),
+            conv=L.Convolution2D(3, 4, 5, wscale=4))
+
+
+def run(x):
+    v = chainer.Variable(x, volatile=True)
+    BODY
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+@pytest.mark.parametrize(
+    ("body", "is_later"),
+    [
+        ("return F.sum(v)", False),
+        ("return F.expand_dims(v, 0)", False),
+        ("model = Net()\n    model.zerograds()\n    return model", False),
+        ("return F.maximum(v, v)", True),
+        ("model = Net()\n    model.cleargrads()\n    return model", True),
+        ("return chainer.iterators.SerialIterator(x, 3)", True),
+        ("import chainer.training.extensions as e\n    return e.LogReport()", True),
+        ("chainer.report({'loss': v})", True),
+        ("return chainer.initializers.HeNormal()", True),
+    ],
+)
+def test_a_program_that_uses_what_came_with_1_9_is_no_older(body, is_later, style):
+    result = migrate_source(SCALED.replace("BODY", body), options=Options(style=style))
+    states = [s.state for s in result.sites if s.symbol in ("chainer.links.Linear", "chainer.links.Deconvolution2D")]
+    assert states == ["exact" if is_later else "review"] * 2
+    assert ("math.sqrt(4)" in result.code) is is_later
+    assert result.code.count("C2T200") == (0 if is_later else 1)  # one question, of three kinds of layers
+
+
+def test_another_file_of_the_program_says_it_too():
+    run = "import net\nfrom chainer import training\nupdater = training.StandardUpdater\nmodel = net.Net()\n"
+    texts = {
+        "net.py": SCALED.replace("BODY", "return v"),
+        "run.py": run,
+        "apart.py": SCALED.replace("BODY", "return v"),
+    }
+    results = migrate_sources(texts)
+    assert "TODO" not in results["net.py"].code and "chainer-version" in results["apart.py"].code
 
 
 @pytest.mark.parametrize("era", ["", V1, LATER])

@@ -1,8 +1,14 @@
 """Names of links, parameters and devices, parameters without values, links that nobody knows."""
 
+import copy
+import sys
+import types
+from unittest import mock
+
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
+from chainer2torch.vendor import compat_file
 from tests.support.both_sides import HEAD, both
 
 NET = """
@@ -91,6 +97,62 @@ def test_a_name_that_nothing_told_is_left_to_a_person():
     result = migrate_source(HEAD + NET + "def f(net):\n    net.f()\n    return net.name\n\n\nf(Net())\n")
     assert [(s.symbol, s.state) for s in result.sites if s.state == "review"] == [("chainer.Link.name", "review")]
     assert "compat.link_name(net)" in result.code
+
+
+ITSELF = """
+import chainer
+import chainer.links as L
+
+
+class Block(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 2)
+
+    def tell(self):
+        return 'block ' + self.name
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.one = Block()
+
+
+class Many(chainer.ChainList):
+    def __init__(self):
+        super().__init__(Block(), Block())
+        self.add_link(Net())
+
+
+def run():
+    net, many, alone = Net(), Many(), Block()
+    before = alone.fc.name, alone.name
+    with net.init_scope():
+        net.late = alone
+    net.add_link('again', Block())
+    names = [link.name for link in net.links()]
+    return [before, net.one.tell(), alone.tell(), net.again.tell(), many[1].tell(), many[2].one.tell(), net.name,
+            [link.name for link in many], names]
+"""
+
+
+def test_a_link_that_says_its_own_name():
+    result = migrate_source(ITSELF, options=Options(style="native"))
+    assert "TODO" not in result.code and "registered_name(self)" in result.code
+    compat = types.ModuleType("chainer_compat")
+    exec(compile(compat_file.build(result.helpers, style="native"), "<helpers>", "exec"), compat.__dict__)
+    original, migrated = {}, {}
+    exec(ITSELF, original)
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
+        exec(compile(result.code, "<migrated>", "exec"), migrated)
+    assert migrated["run"]() == original["run"]()
+    assert copy.deepcopy(migrated["Net"]()).one.tell() == "block one"
+    # Chainer counts the links of a Sequential in a way of its own
+    counted = migrate_source(ITSELF + "\nseq = chainer.Sequential(Block())\n", options=Options(style="native"))
+    assert "registered_name" not in counted.code and "TODO" in counted.code
 
 
 def test_a_name_of_ones_own_is_overwritten_by_chainer():

@@ -19,6 +19,9 @@ CASES = {
     ),
     "T z = tanh(x) * (T)0.5; /* halves */ y = z - w; // done": lambda x, w: np.tanh(x) * 0.5 - w,
     "y = x > 0 ? w : x": lambda x, w: np.where(x > 0, w, x),
+    "y = x > 0 && x < 1 ? x : 0": lambda x, w: np.where((x > 0) & (x < 1), x, 0),
+    "y = x > 1 & w > 0 ? x : (T)0": lambda x, w: np.where((x > 1) & (w > 0), x, 0),
+    "y = (x < -1 || x > 1 && x < 2) ? w * x : x": lambda x, w: np.where((x < -1) | ((x > 1) & (x < 2)), w * x, x),
     "T z = x * w; T s = fabs(z) + 1; y = sqrt(s)": lambda x, w: np.sqrt(abs(x * w) + 1),
 }
 
@@ -52,7 +55,11 @@ def test_a_formula_gives_what_it_says(text: str) -> None:
         ("T x", "T y", "y = own(x)"),
         ("T x", "T y", "y = i * x"),
         ("T x", "T y, T z", "y = x"),
-        ("T x", "T y", "y = x > 0 && x < 1 ? x : 0"),
+        ("T x", "T y", "y = x > 0 && x ? x : 0"),
+        ("T x", "T y", "y = !(x > 0) ? x : 0"),
+        ("T x", "T y", "y = x > 0 ^ x < 1 ? x : 0"),
+        ("T x", "T y", "y = (x > 0 && x < 1) * x"),
+        ("T x, T w", "T y", "y = x & w ? x : 0"),
         ("T x", "T y", ""),
     ],
 )

@@ -422,8 +422,8 @@ def test_the_example_of_a_code_is_what_comes_out(code):
 
 def test_a_file_with_names_of_python_2_that_imports_a_file_of_python_2_divides_as_that_does():
     texts = {
-        "train.py": "import chainer\nimport nets\nn = 7 / 2\nfor i in xrange(n):\n    print(nets.f(i))\n",
-        "alone.py": "import chainer\nn = 7 / 2\nfor i in xrange(n):\n    print(i)\n",
+        "train.py": "import chainer\nimport nets\nn = 7 / 2\nfor i in xrange(3):\n    print(nets.f(n))\n",
+        "alone.py": "import chainer\nn = 7 / 2\nfor i in xrange(3):\n    print(i, n)\n",
         "nets/__init__.py": "import chainer\nimport one\nfrom one import f\n",
         "nets/one.py": "import chainer\n\n\ndef f(x):\n    return x, len([x]) / 2\n",
         "nets/two.py": "import chainer\n\n\ndef f(x):\n    print 'two'\n",

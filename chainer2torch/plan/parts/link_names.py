@@ -24,6 +24,13 @@ _GIVEN = (
 )
 _MAKERS = (Ref("chainer.Variable"), Ref("chainer.Parameter"))
 
+_COPIED = "a copy that nothing holds has the name of what was copied; Chainer's has none"
+
+
+def _says_sequential(analysis: Analysis) -> bool:
+    """Whether a file may make a Sequential, which counts its links in a way of its own."""
+    return any("Sequential" in module.source.text for module in analysis.project.modules.values())
+
 
 def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``link.W.name``: what holds the parameter is in sight, and tells."""
@@ -86,8 +93,13 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.replace(node, "native.child_name(parent, self)", operands)
         decisions.mark(node, row, row.name, "exact")
         return
+    told = walked(context.source, held) in ("children", "skipself")
+    if not told and context.choices.style == "native" and not context.analysis.once(_says_sequential):
+        decisions.replace(node, "native.registered_name(self)", operands)
+        decisions.mark(node, row, row.name, "review", _COPIED, quiet=True)
+        return
     decisions.replace(node, row.cases[0].torch, operands)
-    if walked(context.source, held) in ("children", "skipself"):
+    if told:
         decisions.mark(node, row, row.name, "exact")
     else:
         decisions.mark(node, row, row.name, "review", _TOLD)

@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
 from chainer2torch.plan.parts.receivers import attribute_of_array, call_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.parts import volatile_flags
 from chainer2torch.plan.questions.in_place_writes import is_written_in_place
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
 from chainer2torch.plan.questions.function_objects import applied
@@ -205,6 +206,8 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         decisions.mark(node, row, row.name, row.state)
         return
     if row.set is None and not kept:
+        if row.name == "chainer.Variable.volatile" and volatile_flags.assigned(context, decisions, node, row):
+            return
         decisions.mark(node, row, row.name, "manual", f"assignment to it has no counterpart. {row.note}".strip())
         return
     if row.set is None or kept and isinstance(context.source.parents.get(node), ast.AugAssign):

@@ -13,6 +13,7 @@ _OBJECTS = {"chainer.config": "own_config", "chainer.global_config": "own_global
 _ASKING = frozenset({"builtins.delattr", "builtins.getattr", "builtins.hasattr", "builtins.setattr"})
 _METHODS = frozenset({"show"})
 _OF_CHAINERCV = "cv_"
+_DOTS = 2  # of ``chainer.config.NAME``
 
 
 def is_own(context: Context, name: str) -> bool:
@@ -23,6 +24,15 @@ def is_own(context: Context, name: str) -> bool:
     if key.startswith(_OF_CHAINERCV):
         return "chainercv" not in context.analysis.libraries
     return context.rules.rows.get(f"chainer.config.{key}") is None
+
+
+def entry_of(context: Context, node: ast.expr, name: str) -> tuple[ast.Attribute, str] | None:
+    """The entry of the program's own in ``chainer.config.my_options.size``, or in the entry itself, and its name."""
+    while name.count(".") >= _DOTS and isinstance(node, ast.Attribute):
+        if is_own(context, name):
+            return node, name
+        node, name = node.value, name.rpartition(".")[0]
+    return None
 
 
 def entry(context: Context, decisions: Decisions, node: ast.Attribute, name: str) -> None:

@@ -16,7 +16,7 @@ from chainer2torch.plan.parts.names import emit_name
 from chainer2torch.plan.parts.super_receivers import instance_behind
 from chainer2torch.plan.questions.nones import called
 from chainer2torch.plan.questions.reading import Reading, is_idle
-from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.scales import minor_version, scaled_by_version
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import WITH_NUMPY, is_drawn, module_in, native_case
 from chainer2torch.rules.signature import Bound
@@ -137,7 +137,7 @@ def _in_todays_words(context: Context, decisions: Decisions, node: ast.Call, sit
     assert isinstance(call, ast.Call)
     unset = {k.arg for k in node.keywords if isinstance(k.value, ast.Constant) and k.value.value is None}
     given = {k.arg: k.value for k in node.keywords if k.arg is not None and k.arg not in unset}
-    scaled = scaled_by_version(context.choices.chainer_minor, Reading(old, Bound(given)))
+    scaled = scaled_by_version(minor_version(context), Reading(old, Bound(given)))
     kept: list[ast.keyword] = []
     for keyword in call.keywords:
         name = keyword.arg

@@ -23,12 +23,13 @@ from chainer2torch.plan.parts.host_values import is_torch_dtype, wrap
 from chainer2torch.plan.parts.types_of_arrays import class_of_other, types_compared
 from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
 from chainer2torch.plan.questions.type_tests import type_test, variable_asked
-from chainer2torch.plan.questions.variable_tests import harmless, wraps
+from chainer2torch.plan.questions.variable_tests import harmless, only_moves, wraps
 
 _NUMBERS = ("numpy.int", "numpy.uint", "numpy.float", "numpy.bool", "numpy.number", "numpy.generic", "numpy.signed")
 _OF_PYTHON = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.complex"})
 _OF_TABLES = frozenset({"get", "pop", "setdefault"})
 _MORE = frozenset({"numpy.unsignedinteger", "numpy.inexact"})
+_TO_GPU = (Ref("chainer.cuda.to_gpu"), Ref("chainer.backends.cuda.to_gpu"))
 _CODE = "C2T320"
 _MAY_BE_TENSOR = "an array of a model is a tensor by now; so is a Variable, for which this was False in Chainer"
 
@@ -80,8 +81,10 @@ def _of_unknown(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """``isinstance(link.state[name], np.ndarray)``: a persistent array of a link is a tensor. (An ``assert`` tells.)"""
     asserted = isinstance(context.source.parents.get(call), ast.Assert)
     if not asserted and context.imports_chainer and context.analysis.kind(call.args[1]) == Ref("numpy.ndarray"):
+        # one that is sent where the arrays go is where it has to be: beside arrays of a GPU Chainer refuses it
+        sent = only_moves(context.source, call, lambda f: context.analysis.kind(f) in _TO_GPU)
         decisions.replace(call.args[1], "(numpy.ndarray, torch.Tensor)", {})
-        decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE)
+        decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE, quiet=sent)
 
 
 def _is_of_both(context: Context, node: ast.expr) -> bool:

@@ -85,8 +85,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
     if isinstance(parent, ast.pattern):  # a pattern is no expression: nothing can be put in its place
         message = "in a pattern of `match`; write this case as an `if`"
         decisions.mark(node, row, name, "manual", message, "C2T011")
-    elif own_config.is_own(context, name) and isinstance(node, ast.Attribute):
-        own_config.entry(context, decisions, node, name)
+    elif (own := own_config.entry_of(context, node, name)) is not None:
+        own_config.entry(context, decisions, *own)
     elif own_config.asked_by_name(context, decisions, node, name):
         pass
     elif isinstance(parent, ast.Call) and node in parent.args and is_name_of_chainer(context, parent):

@@ -147,8 +147,36 @@ def _texts(context: Context, name: ast.expr) -> list[str]:
     kinds = options(context.kind(name))
     if all(isinstance(k, Const) for k in kinds):
         return [k.value for k in kinds if isinstance(k, Const) and isinstance(k.value, str)]
-    constants = (node.value for node in context.source.of(ast.Constant) if isinstance(node, ast.Constant))
-    return sorted({value for value in constants if isinstance(value, str)})
+    if isinstance(name, ast.Name) and (listed := _walked_over(context, name)) is not None:
+        return listed
+    constants = (
+        node
+        for node in context.source.of(ast.Constant)
+        if isinstance(node, ast.Constant) and not _names_an_entry(context, node)
+    )
+    return sorted({node.value for node in constants if isinstance(node.value, str)})
+
+
+def _walked_over(context: Context, name: ast.Name) -> list[str] | None:
+    """The texts of ``for name in ['fc6', 'fc7']``, where nothing else gives the name a value."""
+    function = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    scope = function or context.source.tree
+    stores = [
+        n for n in nodes_of(scope) if isinstance(n, ast.Name) and n.id == name.id and not isinstance(n.ctx, ast.Load)
+    ]
+    loop = context.source.parents.get(stores[0]) if len(stores) == 1 else None
+    if not isinstance(loop, (ast.For, ast.comprehension)) or not isinstance(loop.iter, (ast.List, ast.Tuple)):
+        return None
+    if any(isinstance(n, ast.arg) and n.arg == name.id for n in nodes_of(scope)):
+        return None
+    found = [item.value for item in loop.iter.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return found if len(found) == len(loop.iter.elts) else None
+
+
+def _names_an_entry(context: Context, text: ast.Constant) -> bool:
+    """``using_config('train', False)``: it names no attribute."""
+    call = context.source.parents.get(text)
+    return isinstance(call, ast.Call) and context.reference(call.func) == "chainer.using_config"
 
 
 def _owners(context: Context, kind: Kind, classes: list[ClassInfo]) -> list[ClassInfo]:
@@ -174,7 +202,8 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
         isinstance(k, Inst) and isinstance(k.cls, str) for k in options(kind)
     )
     unknown = kind == UNKNOWN and not classes and isinstance(node.ctx, ast.Store) and context.beside_chainer
-    as_link = unknown and _is_used_as_link(context, node)
+    as_link = unknown or kind == UNKNOWN and bool(classes) and not _is_called(context, node)
+    as_link = as_link and _is_used_as_link(context, node)  # whichever class it has: no link of Chainer's has the name
     if owners or as_link or some_link and (classes or context.rules.member("chainer.Link", node.attr) is None):
         decisions.replace(node, f"receiver.{node.attr}_", {"receiver": context.operand(node.value)})
     elif (

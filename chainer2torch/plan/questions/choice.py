@@ -29,7 +29,7 @@ from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.plain_arrays import plain_arrays
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
-from chainer2torch.plan.questions.scales import scaled_by_version
+from chainer2torch.plan.questions.scales import minor_version, scaled_by_version
 from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
 from chainer2torch.plan.questions.stacked_columns import gives_single_examples
@@ -126,7 +126,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
     case, undecided = case_for(question)
     if case is None:
         return Choice(reading, question, None, undecided=undecided)
-    scaled = scaled_by_version(context.choices.chainer_minor, reading)
+    scaled = scaled_by_version(minor_version(context), reading)
     text = case.torch.replace(scaled.old, scaled.new) if scaled.new else case.torch
     text = _on_numpy(text) if context.choices.style == "native" else text
     text = leaving_out_short_batches(context.analysis, context.analysis.site(call), text)

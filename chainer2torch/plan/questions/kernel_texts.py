@@ -128,8 +128,8 @@ def _expression(text: str, known: set[str]) -> ast.expr | None:
         condition, _, rest = text.partition("?")
         first, _, second = rest.partition(":")
         parts = [_expression(part, known) for part in (first, second)]
-        asked = _expression(condition, known)
-        if "?" in rest or None in parts or not isinstance(asked, ast.Compare):
+        asked = _condition(condition, known)
+        if "?" in rest or None in parts or asked is None:
             return None
         found = [part for part in parts if part is not None]
         if not any(map(_names, found)):
@@ -142,6 +142,32 @@ def _expression(text: str, known: set[str]) -> ast.expr | None:
     except SyntaxError:
         return None
     return _checked(tree, known)
+
+
+def _condition(text: str, known: set[str]) -> ast.expr | None:
+    """A comparison, or several of which all or one hold: of truths ``&`` is what ``&&`` is."""
+    if "!" in text.replace("!=", ""):
+        return None
+    spelled = re.sub(r"&&?", " and ", re.sub(r"\|\|?", " or ", text))
+    try:
+        tree = ast.parse(" ".join(spelled.split()), mode="eval").body
+    except SyntaxError:
+        return None
+    return _truth(tree, known)
+
+
+def _truth(node: ast.expr, known: set[str]) -> ast.expr | None:
+    if isinstance(node, ast.BoolOp):
+        parts = [_truth(part, known) for part in node.values]
+        joined: ast.expr | None = parts[0]
+        for part in parts[1:]:
+            if joined is None or part is None:
+                return None
+            operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+            joined = ast.BinOp(joined, operator, part)
+        return joined
+    found = _checked(node, known)
+    return found if isinstance(found, ast.Compare) and _names(found) else None
 
 
 def _checked(node: ast.expr, known: set[str]) -> ast.expr | None:

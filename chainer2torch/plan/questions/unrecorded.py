@@ -53,6 +53,11 @@ def _is_property(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Attribute) or isinstance(decorator, ast.Name) and decorator.id == "property"
 
 
+def is_made_volatile(context: Context, call: ast.Call) -> bool:
+    """``chainer.Variable(x, volatile='on')``."""
+    return context.reference(call.func) in _VARIABLES and _is_on(call)
+
+
 def _is_on(call: ast.Call) -> bool:
     flag = next((k.value for k in call.keywords if k.arg == "volatile"), None)
     if flag is None and len(call.args) > _PLACE:

@@ -60,6 +60,24 @@ def wraps(
     return len(made) == 1 and _without(of_variable, test.args[0], made) == _without(of_array, test.args[0], made)
 
 
+def only_moves(source: Source, test: ast.Call, moves: Callable[[ast.expr], bool]) -> bool:
+    """Whether ``test``, a test for an array, decides on nothing but that the value is moved: ``x = to_gpu(x)``.
+
+    ``moves`` tells whether what is called does that.
+    """
+    if isinstance(test.args[1], ast.Tuple):
+        return False
+    of_array, of_others = _branches_of(source, test)
+    name = ast.unparse(test.args[0])
+    moved = [
+        node
+        for branch in of_array
+        for node in nodes_of(branch)
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == name and moves(node.func)
+    ]
+    return len(moved) == 1 and _without(of_array, test.args[0], moved) == _without(of_others, test.args[0], moved)
+
+
 def refuses(source: Source, test: ast.Call) -> bool:
     """Whether ``test`` lets arrays through and stops at a Variable: ``assert not isinstance(x, chainer.Variable)``."""
     if isinstance(test.args[1], ast.Tuple):
