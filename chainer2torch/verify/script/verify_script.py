@@ -24,6 +24,7 @@ _NEEDS_GPU = re.compile(
     "CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
 )
 _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not found)")
+_NO_MODULE = re.compile(r"^No module named '(\w+)")
 _EXTENSIONS = "pytorch_pfn_extras"
 _LOADER = b"DataLoader("
 _WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
@@ -188,7 +189,14 @@ def _is_inside(src: Path, script: str, argument: str) -> bool:
 
 
 def _beside_the_script(trees: Mapping[str, Path], script: str, error: str) -> bool:
-    """Whether a script stopped because a file was not there which lies in its own folder: it is run from there."""
+    """Whether a script stopped because a file was not there which lies in its own folder: it is run from there.
+
+    So is one that adds `../..` to its path, and lacks a module that lies in a folder above its own.
+    """
+    module = _NO_MODULE.search(error)
+    if module:
+        names, above = (module[1], f"{module[1]}.py"), list(Path(script).parent.parents)
+        return any((trees["chainer"] / folder / name).exists() for folder in above for name in names)
     missing = _NOT_THERE.search(error)
     path = Path(missing[1]) if missing else None
     return path is not None and not path.is_absolute() and (trees["chainer"] / script).parent.joinpath(path).exists()
