@@ -122,7 +122,10 @@ def _with_neighbours(
             plain[path], warned[path] = found.text, found.warnings
             run_today.discard(path)
 
-    for path in beside.only_python2(texts, known, plain.keys() - run_today, parses):
+    old = [
+        path for path in plain if path not in run_today or parses(texts[path]) and names.imports_of_then(texts[path])
+    ]
+    for path in beside.only_python2(texts, known, old, parses):
         take(path)
     before = -1
     while before != (before := len(plain.keys() - run_today)):

@@ -68,6 +68,11 @@ def names_of_today(source: Source) -> tuple[str, bool]:
     return replaced(source.text, edits), only
 
 
+def imports_of_then(text: str) -> bool:
+    """Whether a text that Python 3 parses imports what only Python 2 has, without another way: nobody runs it today."""
+    return suspected(text) and any(True for _ in _imports(Source(text, ast.parse(text))))
+
+
 def with_views(text: str) -> str | None:
     """A text that files of Python 2 run with, whose ``d.iteritems()`` is ``d.items()``; None where it has no such."""
     if _VIEW.search(text) is None:

@@ -393,6 +393,21 @@ def test_views_of_dictionaries_in_files_that_run_beside_those_of_python_2():
     assert "self.__dict__.values()" in found["sure.py"].text
 
 
+@pytest.mark.parametrize(
+    ("line", "relative"), [("import cPickle", True), ("try:\n    import cPickle\nexcept ImportError: pass", False)]
+)
+def test_imports_beside_a_file_where_another_imports_what_python_2_had(line, relative):
+    """Nobody runs such a program under Python 3, so that ``from net import Net`` in a package is ``from .net``."""
+    texts = {
+        "main.py": f"{line}\nimport models\n",
+        "models/__init__.py": "from net import Net\n",
+        "models/net.py": "import chainer\nclass Net(chainer.Chain): pass\n",
+    }
+    found = python2.modernised(texts, engine.facts)
+    assert ("models/__init__.py" in found) is relative
+    assert not relative or found["models/__init__.py"].text == "from .net import Net\n"
+
+
 # -- the whole way -------------------------------------------------------------------------------------------------
 
 
