@@ -39,6 +39,7 @@ from chainer2torch.plan.passes import (
     element_keys,
     fold,
     first_setups,
+    foreign_bases,
     held_gradients,
     kept_gradients,
     link_members,
@@ -193,6 +194,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("overridden_moves", overridden_moves.run, overrides=[(Part.EDIT, "references")]),
     _pass("overridden_members", overridden_members.run, when=_always),
     _pass("registration", registration.run),
+    _pass("foreign_bases", foreign_bases.run),
     _pass(
         "single_device",
         single_device.run,
