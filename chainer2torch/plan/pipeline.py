@@ -14,6 +14,7 @@ from chainer2torch.plan.ledger import Ledger, Policy
 from chainer2torch.plan.native import (
     array_devices,
     backward_views,
+    converter_devices,
     dataset_classes,
     device_arguments,
     frozen,
@@ -141,6 +142,7 @@ PASSES: tuple[Pass, ...] = (
     _pass("graph_cuts", graph_cuts.run, when=_native),
     _pass("native_trainers", native_trainers.run),
     _pass("device_arguments", device_arguments.run, when=_native),
+    _pass("converter_devices", converter_devices.run, when=_native),
     _pass("references", references.run, when=_always),
     _pass("caught_errors", caught_errors.run),
     _pass("native_reasons", native_reasons.run),
