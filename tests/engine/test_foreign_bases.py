@@ -47,3 +47,11 @@ def test_what_is_built_as_a_chain_on_a_base_nobody_sees_is_marked(base: str, bod
 )
 def test_other_classes_are_not(base: str, body: str) -> None:
     assert not marked(base, body)
+
+
+def test_a_base_that_is_made_by_a_call_is_not_looked_through() -> None:
+    for base in ("six.with_metaclass(abc.ABCMeta, chainer.Chain)", "Made"):
+        text = "import abc\nimport six\nclass Made(six.with_metaclass(abc.ABCMeta, chainer.Chain)): pass\n"
+        text += f"class Net({base}):\n    def __init__(self):\n{BUILT['scope']}"
+        result = migrate_sources({"net.py": HEAD + text, "base.py": BASE})["net.py"]
+        assert not [site for site in result.sites if "not in this project" in site.message]

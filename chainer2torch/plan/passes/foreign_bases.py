@@ -39,11 +39,17 @@ def run(context: Context) -> Decisions:
 
 
 def _is_foreign(context: Context, base: ast.expr) -> bool:
-    """Whether a base, or one of its own, may be any class."""
-    found = context.kind(base)
-    classes = [kind.info for kind in options(found) if isinstance(kind, Class)]
-    kinds = [found, *(one for cls in classes for c in context.analysis.mro(cls) for one in getattr(c, "bases", ()))]
-    return any(_may_be_any(kind) for several in kinds for kind in options(several))
+    """Whether a base, or one of its own, is named and may be any class."""
+    if not isinstance(base, (ast.Name, ast.Attribute)):
+        return False  # `six.with_metaclass(ABCMeta, chainer.Chain)`
+    kinds = options(context.analysis.kind(base))
+    above = [c for kind in kinds if isinstance(kind, Class) for c in context.analysis.mro(kind.info)]
+    return any(map(_may_be_any, kinds)) or any(
+        isinstance(one, (ast.Name, ast.Attribute)) and any(map(_may_be_any, options(context.analysis.kind(one))))
+        for cls in above
+        if isinstance(cls, ClassInfo)
+        for one in cls.node.bases
+    )
 
 
 def _may_be_any(kind: object) -> bool:
