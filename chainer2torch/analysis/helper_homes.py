@@ -275,7 +275,8 @@ class HelperHomes:
         """The libraries that files import, by their import roots and by the top-level packages that they are in."""
         found: dict[str, set[str]] = {}
         for path, tops in self.project.packages_of.items():
-            for place in {self.project.import_root(path), self._top_package(posixpath.dirname(path))}:
+            package = self._top_package(posixpath.dirname(path))  # a script's is none, and no root that is named ""
+            for place in {self.project.import_root(path)} | ({package} if package else set()):
                 found.setdefault(place, set()).update(tops & self._libraries.keys())
         return found
 

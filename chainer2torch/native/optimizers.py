@@ -163,6 +163,20 @@ class NesterovAG(_Optimizer):
         param.add_(group["momentum"] ** 2 * v - (1 + group["momentum"]) * group["lr"] * grad)
 
 
+class AdaGrad(_Optimizer):
+    """torch.optim.Adagrad, also of parameters that have no shape yet: torch's begins its sums when it is made.
+
+    Source: chainer.optimizers.AdaGrad.
+    """
+
+    def __init__(self, params: Any, lr: float = 0.001, eps: float = 1e-8, weight_decay: float = 0):
+        super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
+
+    def change(self, param: Any, grad: Any, state: Any, group: Any) -> None:
+        total = state.setdefault("sum", torch.zeros_like(param)).addcmul_(grad, grad)
+        param.sub_(group["lr"] * grad / (total.sqrt() + group["eps"]))
+
+
 class RMSpropInside(_Optimizer):
     """RMSprop with the epsilon inside of the root: ``eps_inside_sqrt=True``. torch.optim.RMSprop has it outside.
 

@@ -88,13 +88,15 @@ def modernised(
     _with_neighbours(texts, known, parses, plain, warned, run_today)
     if not plain:
         return {}
-    together = [p for p in beside.run_with(texts, plain.keys() - run_today) if p not in plain and _divides(texts[p])]
-    plain.update((path, texts[path]) for path in together)
+    beside_them = [p for p in beside.run_with(texts, plain.keys() - run_today) if p not in plain and parses(texts[p])]
+    viewed = {p: new for p in beside_them if (new := names.with_views(texts[p])) is not None}
+    together = [path for path in beside_them if path in viewed or _divides(texts[path])]
+    plain.update((path, viewed.get(path, texts[path])) for path in together)
     asked = _decided(plain, texts, run_today, together, kinds)
     return {
         path: _modern(texts[path], *asked[path], warned.get(path, ()))
         for path in plain
-        if (path not in together or asked[path][1] or asked[path][0].text != texts[path])
+        if (path not in together or path in viewed or asked[path][1] or asked[path][0].text != texts[path])
         and _fits(path, texts[path], asked[path][0].text)
     }
 
@@ -121,7 +123,10 @@ def _with_neighbours(
             plain[path], warned[path] = found.text, found.warnings
             run_today.discard(path)
 
-    for path in beside.only_python2(texts, known, plain.keys() - run_today, parses):
+    old = [
+        path for path in plain if path not in run_today or parses(texts[path]) and names.imports_of_then(texts[path])
+    ]
+    for path in beside.only_python2(texts, known, old, parses):
         take(path)
     before = -1
     while before != (before := len(plain.keys() - run_today)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.scopes import bindings
 from chainer2torch.analysis.source import Source
@@ -25,14 +25,17 @@ _VIEWS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys"}
 # what a program asks that runs under both
 _ASKS = re.compile(r"\bPY[23]\b|\bversion_info\b|\bversion\b|\bhexversion\b")
 _GUARDS = (ast.Try, ast.If, ast.IfExp)
+_VIEW = re.compile(rf"\.(?:{'|'.join(_VIEWS)})\(\)")
 _WORDS = re.compile(  # not `torch.long`
-    rf"(?<![\w.])(?:{'|'.join(_TODAY)})\b|^[ \t]*(?:import|from)[ \t][^\n#]*\b(?:{'|'.join(_MODULES)})\b", re.MULTILINE
+    rf"(?<![\w.])(?:{'|'.join(_TODAY)})\b|__dict__\.(?:{'|'.join(_VIEWS)})\("
+    rf"|^[ \t]*(?:import|from)[ \t][^\n#]*\b(?:{'|'.join(_MODULES)})\b",
+    re.MULTILINE,
 )
 
 
 def suspected(text: str) -> bool:
     """Whether a text has a word that may be one of these names: only then it is parsed."""
-    return any(word in text for word in (*_TODAY, *_MODULES)) and _WORDS.search(text) is not None
+    return any(word in text for word in (*_TODAY, *_MODULES, "__dict__.iter")) and _WORDS.search(text) is not None
 
 
 def of_today(text: str) -> str | None:
@@ -56,15 +59,41 @@ def names_of_today(source: Source) -> tuple[str, bool]:
         if scopes.get(name) is None and name.id not in source.assigned and not _guarded(source, name):
             edits.append((*source.span(name), new))
     edits += _imports(source)
-    only = bool(edits)
+    views = list(_views(source))
+    only = bool(edits) or any(
+        isinstance(owner := view.value, ast.Attribute) and owner.attr == "__dict__" for view in views
+    )
     if only:  # a dictionary is a guess, but one that a file of Python 2 confirms
-        for member in source.of(ast.Attribute):
-            call = source.parents.get(member)
-            bare = isinstance(call, ast.Call) and call.func is member and not call.args and not call.keywords
-            if member.attr in _VIEWS and bare and member.attr not in source.assigned and not _guarded(source, member):
-                end = source.span(member)[1]
-                edits.append((end - len(member.attr), end, _VIEWS[member.attr]))
+        edits += _renamed(source, views)
     return replaced(source.text, edits), only
+
+
+def imports_of_then(text: str) -> bool:
+    """Whether a text that Python 3 parses imports what only Python 2 has, without another way: nobody runs it today."""
+    return suspected(text) and any(True for _ in _imports(Source(text, ast.parse(text))))
+
+
+def with_views(text: str) -> str | None:
+    """A text that files of Python 2 run with, whose ``d.iteritems()`` is ``d.items()``; None where it has no such."""
+    if _VIEW.search(text) is None:
+        return None
+    source = Source(text, ast.parse(text))
+    edits = list(_renamed(source, _views(source)))
+    return replaced(text, edits) if edits else None
+
+
+def _views(source: Source) -> Iterator[ast.Attribute]:
+    for member in source.of(ast.Attribute):
+        call = source.parents.get(member)
+        bare = isinstance(call, ast.Call) and call.func is member and not call.args and not call.keywords
+        if member.attr in _VIEWS and bare and member.attr not in source.assigned and not _guarded(source, member):
+            yield member
+
+
+def _renamed(source: Source, views: Iterable[ast.Attribute]) -> Iterator[tuple[int, int, str]]:
+    for view in views:
+        end = source.span(view)[1]
+        yield end - len(view.attr), end, _VIEWS[view.attr]
 
 
 def _imports(source: Source) -> Iterator[tuple[int, int, str]]:

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from chainer2torch.compat.utils.not_migrated import not_migrated
+from chainer2torch.native.not_migrated import not_migrated as native_stand_in
 
 MESSAGE = "chainer.a.b was not migrated"
 
@@ -84,3 +85,16 @@ def test_nothing_is_set_and_copies_are_stand_ins() -> None:
         copy.deepcopy(missing)()
     with pytest.raises(NotImplementedError):
         missing.b  # noqa: B018 - in a function, the name alone
+
+
+@pytest.mark.parametrize("stand_in", [not_migrated, native_stand_in])
+def test_a_module_may_bind_private_names_of_what_is_left(stand_in) -> None:  # type: ignore[no-untyped-def]
+    """``_check = convolution_2d._check`` at the top of a module took the whole package with it."""
+    code = "_check = left._check\nclass A:\n    made = left._made\ndef f():\n    return left._check\n"
+    space: dict[str, object] = {"left": stand_in("chainer.a"), "__name__": "module"}
+    exec(code, space)
+    with pytest.raises(NotImplementedError, match=r"chainer\.a\._check was not migrated"):
+        space["_check"](1)  # type: ignore[operator]
+    with pytest.raises(AttributeError, match="_check.* was not migrated"):
+        space["f"]()  # type: ignore[operator]
+    assert not hasattr(space["left"], "_pytestfixturefunction") and not hasattr(space["left"], "__test__")

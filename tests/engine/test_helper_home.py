@@ -394,3 +394,17 @@ def test_a_script_that_a_test_imports_from_above_finds_the_helpers_there_too(tmp
     written(sources, tmp_path)
     for folder, argv in (("src", ["train.py"]), ("", ["src/train.py"]), ("", ["-m", "tests.test_pool"])):
         subprocess.run([sys.executable, *argv], cwd=tmp_path / folder, check=True, env={})
+
+
+def test_scripts_in_no_package_are_no_root_of_imports(tmp_path: Path) -> None:
+    """Files beside no ``__init__.py`` that import a library further down were taken for files of the first folder."""
+    sources = {
+        "net.py": USES,
+        "examples/parts/__init__.py": "",
+        "examples/parts/layers.py": USES,
+        "examples/run/train.py": "import sys\nsys.path.append('..')\nimport parts.layers\n" + USES,
+        "examples/run/plot.py": "import parts.layers\n" + USES,
+    }
+    written(sources, tmp_path)
+    for folder, module in ((".", "net"), ("examples", "parts.layers"), ("examples/run", "train")):
+        subprocess.run([sys.executable, "-c", f"import {module}"], cwd=tmp_path / folder, check=True, env={})

@@ -11,7 +11,8 @@ def run(x, w):
     x, w = chainer.Variable(x), chainer.Parameter(w)
     h = F.tanh(x * w)
     both = {{'h': h * 2, 'k': [F.exp(h)]}}
-    y = F.sum(both['h'] * both['k'][0])
+    each = [h * 3, F.sin(h)]
+    y = F.sum(both['h'] * both['k'][0]) + F.sum(each[0] * each[1])
     {backward}
     return {read}
 """
@@ -27,6 +28,8 @@ def run(x, w):
         ("y.backward()", "y.grad is None, x.grad, h.grad is None"),
         ("y.backward(retain_grad=False)", "h.grad is None"),
         ("y.backward(retain_grad=True)", "y.grad"),
+        ("y.backward(retain_grad=True)", "tuple(each[i].grad for i in range(2))"),
+        ("y.backward(retain_grad=True)", "tuple(each[i].grad * each[0].grad for i in range(2))"),
     ],
 )
 @pytest.mark.parametrize("shape, dtype", [((3,), "float32"), ((2, 4), "float64")])
@@ -50,6 +53,15 @@ def test_what_is_named_is_what_is_read():
         "import chainer\nimport chainer.functions as F\n" + RUN.format(backward="y.backward()", read="w.grad")
     ).code
     assert "retain_grad" not in plain and "    y.backward()\n" in plain
+
+
+def test_items_whose_place_is_not_known_yet_are_asked_for_with_all_others():
+    result = migrate_source(
+        "import chainer\nimport chainer.functions as F\n\n\ndef f(x):\n    hs = [F.tanh(x), F.sin(x)]\n"
+        "    F.sum(hs[0] * hs[1]).backward(retain_grad=True)\n"
+        "    for i in range(2):\n        print(hs[i].grad, hs[0].grad)\n"
+    )
+    assert "    compat.retain_grad(hs)\n" in result.code and "TODO" not in result.code, result.code
 
 
 def test_gradients_that_are_read_elsewhere_are_said():

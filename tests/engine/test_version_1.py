@@ -808,3 +808,31 @@ def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style:
     assert mean.abs().sum() > 0
     net(x, test=True)
     assert torch.equal(net.n1.running_mean, mean)
+
+
+OWN_WORDS = """
+import chainer
+
+
+class Layer(object):
+    def words(self):
+        return {{k: v for k, v in self.{collected}.items() if not k.startswith('_')}}
+
+
+class Linear(Layer):
+    def __init__(self, in_size, out_size, {word}):
+        self.in_size, self.out_size, self.{word} = in_size, out_size, {word}
+
+    def to_link(self):
+        return chainer.links.Linear(**self.words())
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "collected", "asked"),
+    [("bias", "__dict__", "bias"), ("wscale", "__dict__", "wscale"), ("nobias", "__dict__", ""), ("bias", "table", "")],
+)
+def test_words_of_version_1_that_a_class_collects_of_itself_are_asked_for(word, collected, asked):
+    """``L.Linear(**args)`` of ``self.__dict__``: the helper raised for ``bias=``, and nothing said so."""
+    (site,) = migrate_source(OWN_WORDS.format(word=word, collected=collected)).sites
+    assert (site.state == "review" and f"`{asked}` of version 1" in site.message) is bool(asked), site

@@ -1,8 +1,9 @@
 """Array modules that are compared, asked for constants, or stand at the top of a file that others import."""
 
+import numpy as np
 import pytest
 
-from tests.support.native_snippets import migrated
+from tests.support.native_snippets import migrated, run
 
 HEAD = "import numpy as np\nimport chainer\nimport chainer.functions as F\nfrom chainer import cuda\n\n"
 
@@ -59,3 +60,27 @@ def test_a_name_at_the_top_of_a_file_that_nobody_imports_is_its_own(statement, o
 def test_a_result_that_goes_into_a_tensor_by_numpy_is_said():
     result = migrated(HEAD + "def f(x):\n    y = F.relu(x).data\n    np.exp(y, out=y)\n    return y\n")
     assert any(site.state == "review" and "writes into" in site.message for site in result.sites)
+
+
+COPIED = """
+def run(xs):
+    return pick(F.sin(chainer.Variable(xs[0])).array)
+
+
+def pick(vec):
+    xp = cuda.get_array_module(*(vec,))
+    cos = xp.exp(vec)
+    if xp is cuda.cupy:
+        cos = cuda.to_cpu(cos)
+    return {}
+"""
+
+
+def test_a_module_that_only_a_copy_to_the_host_asks_for_has_no_line_of_its_own():
+    """The condition goes, and with it went the last use of ``device``; ``*(x,)`` was ``(x,)[0].device``."""
+    text = "from chainer import cuda\n" + COPIED
+    theirs, ours, plain = run(text.format("np.sort(cos, axis=None)"))
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-6)
+    assert "device" not in plain and "(vec,)" not in plain, plain
+    asked = migrated(text.format("np.sort(cos, axis=None), xp is np")).code
+    assert "vec.device.type == 'cpu'" in asked and "(vec,)" not in asked, asked

@@ -44,3 +44,28 @@ def test_items_and_single_numbers(dtype, rtol, other):
 def test_where_no_name_is_possible_a_person_is_asked():
     text = "def f(x):\n    x = chainer.Variable(x)\n    return [F.exp(x) * np.full(3, 1 / 3.) for _ in range(2)]\n"
     assert any(site.state == "review" and "default dtype" in site.message for site in migrated(text).sites)
+
+
+BATCHES = """
+from chainer.dataset import convert
+
+
+def between(batch, y):
+    x = convert.concat_examples(batch, -1)
+    e = np.random.RandomState(0).uniform(0, 1, (len(batch), 1))
+    return [x * e - y, y / (1 + e - x), y * (x - e), (x + e) / y]
+
+
+def run(xs):
+    y = F.sigmoid(F.cast(chainer.Variable(xs[0]), {{'a': '{dtype}'}}['a']))
+    return [v.array for v in between([np.arange(y.shape[1], dtype='f') + i for i in range(len(y))], y)]
+"""
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 1e-6), ("d", 1e-14)])
+def test_a_batch_beside_an_array_of_float64_is_such_an_array(dtype, rtol):
+    """A converter gives one array or a tuple of them; what is computed with is one, and a Variable keeps its dtype."""
+    theirs, ours, code = run(BATCHES.format(dtype=dtype))
+    for expected, found in zip(theirs, ours, strict=True):
+        assert np.asarray(found).dtype == expected.dtype == np.dtype(dtype), code
+        np.testing.assert_allclose(found, expected, rtol=rtol)

@@ -40,6 +40,8 @@ CONSTANT = [
 HELPERS = [
     ("MomentumSGD", {}, own.MomentumSGD, {}),
     ("MomentumSGD", {"lr": 0.2, "momentum": 0.5}, own.MomentumSGD, {"lr": 0.2, "momentum": 0.5}),
+    ("AdaGrad", {}, own.AdaGrad, {}),
+    ("AdaGrad", {"lr": 0.1, "eps": 1e-2}, own.AdaGrad, "same"),
     ("NesterovAG", {}, own.NesterovAG, {}),
     ("NesterovAG", {"lr": 0.1, "momentum": 0.8}, own.NesterovAG, {"lr": 0.1, "momentum": 0.8}),
     ("RMSprop", {"eps_inside_sqrt": True}, own.RMSpropInside, {}),

@@ -378,6 +378,36 @@ def test_names_that_something_else_may_bind_stay(text):
     assert not python2.modernised({"a.py": text}, engine.facts)
 
 
+def test_views_of_dictionaries_in_files_that_run_beside_those_of_python_2():
+    """A library whose other files print as Python 2 does stopped at ``d.iteritems()`` of a file that parses."""
+    texts = {
+        "main.py": "import table\nprint table.keys({})\n",
+        "table.py": "def keys(d):\n    return [len(d) / 2 for k, _ in d.iteritems()], six.iteritems(d)\n",
+        "other.py": "def keys(d):\n    return d.iteritems()\n",  # nobody of Python 2 runs it
+        "sure.py": "def f(self):\n    return self.__dict__.itervalues()\n",
+        "guarded.py": "import main, six\nx = d.itervalues() if six.PY2 else d.values()\n",
+    }
+    found = python2.modernised(texts, engine.facts)
+    assert sorted(found) == ["main.py", "sure.py", "table.py"]
+    assert "in d.items()], six.iteritems(d)" in found["table.py"].text and asked(found["table.py"]) == [(2, "/")]
+    assert "self.__dict__.values()" in found["sure.py"].text
+
+
+@pytest.mark.parametrize(
+    ("line", "relative"), [("import cPickle", True), ("try:\n    import cPickle\nexcept ImportError: pass", False)]
+)
+def test_imports_beside_a_file_where_another_imports_what_python_2_had(line, relative):
+    """Nobody runs such a program under Python 3, so that ``from net import Net`` in a package is ``from .net``."""
+    texts = {
+        "main.py": f"{line}\nimport models\n",
+        "models/__init__.py": "from net import Net\n",
+        "models/net.py": "import chainer\nclass Net(chainer.Chain): pass\n",
+    }
+    found = python2.modernised(texts, engine.facts)
+    assert ("models/__init__.py" in found) is relative
+    assert not relative or found["models/__init__.py"].text == "from .net import Net\n"
+
+
 # -- the whole way -------------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from chainer2torch.verify.script.verify_script import verify_script
-from tests.support import model_batch
+from tests.support import command_line, model_batch
 
 SCRIPT = """
 import copy
@@ -200,3 +200,77 @@ def test_a_fault_in_such_a_layer_is_found(tmp_path):
     script.write_text(text.replace("negative_slope=0.2", "negative_slope=0.01"))
     report = _verified(tmp_path)
     assert not report.ok and "first at iteration 1" in "\n".join(report.lines())
+
+
+GENERATED = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.first = L.Linear(3, 5)
+            self.rest = [L.Linear(5, 5) for _ in range(3)]
+
+    def forward(self, x):
+        h = self.first(x)
+        for layer in self.rest:
+            h = F.leaky_relu(layer(h))
+        return h
+
+
+net = Net()
+with chainer.using_config('train', False):
+    for i in range(4):
+        print(net(np.full((2, 3), i, 'f')).array.sum())
+"""
+
+
+def test_layers_that_a_model_does_not_hold_where_nothing_is_trained(tmp_path):
+    """A script that only computes was called different: both sides had drawn the layers in a plain list anew."""
+    model_batch.migrated(tmp_path, GENERATED)
+    report = _verified(tmp_path)
+    text = "\n".join(report.lines())
+    assert report.ok and "EQUAL" in text, text
+    script = Path(tmp_path / "out" / "net.py")
+    script.write_text(script.read_text().replace("negative_slope=0.2", "negative_slope=0.01"))
+    assert not _verified(tmp_path).ok
+
+
+TABLE = """
+import json
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+model = L.Linear(3, 2)
+kinds = {'sgd': chainer.optimizers.SGD(0.5), 'adam': chainer.optimizers.Adam(0.1)}
+optimizer = kinds[json.loads('"adam"')]
+optimizer.setup(model)
+for i in range(4):
+    loss = F.sum(model(np.full((2, 3), i, 'f')) ** 2)
+    model.cleargrads()
+    loss.backward()
+    optimizer.update()
+"""
+
+
+def test_of_a_table_of_optimizers_the_one_that_is_set_up_counts(tmp_path):
+    """PyTorch's all have parameters as soon as they are made; the first of them was taken for Chainer's."""
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "net.py").write_text(TABLE)
+    assert command_line.run("migrate", tmp_path / "original", "-q", "-o", tmp_path / "out").returncode == 0
+    script = Path(tmp_path / "out" / "net.py")
+    assert script.read_text().count("(model.parameters()") == 2, script.read_text()
+    report = _verified(tmp_path)
+    text = "\n".join(report.lines())
+    assert report.ok and "EQUAL: 4 values" in text, text
+    script.write_text(script.read_text().replace('"adam"', '"sgd"'))
+    report = _verified(tmp_path)
+    assert not report.ok and "set up that one alone" in "\n".join(report.lines())

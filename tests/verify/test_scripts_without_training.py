@@ -107,6 +107,22 @@ def test_a_script_that_finds_its_files_in_its_own_folder_is_run_there(tmp_path, 
     assert report.ok and "printed: 1 values" in text and "run in tools" in text, text
 
 
+def test_a_script_that_finds_a_module_from_its_own_folder_is_run_there(tmp_path):
+    """``sys.path.append('../..')`` counts from the folder in which a script is started."""
+    folder = tmp_path / "original" / "work" / "run" / "first"
+    folder.mkdir(parents=True)
+    (tmp_path / "original" / "work" / "parts.py").write_text("SCALE = 2.5\n")
+    (folder / "run.py").write_text(
+        "import sys\nimport chainer.functions as F\nimport numpy as np\nsys.path.append('../..')\n"
+        "from parts import SCALE\nrng = np.random.RandomState(seed=3)\n"
+        "print(SCALE * F.sum(rng.rand(3).astype('f')).array + np.random.default_rng(seed=2).random())\n"
+    )
+    model_batch.migrated_tree(tmp_path / "original", tmp_path / "out")
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["work/run/first/run.py"], timeout=300)
+    text = "\n".join(report.lines())
+    assert report.ok and "printed: 1 values" in text and "run in work/run/first" in text, text
+
+
 def test_nothing_that_could_be_compared_is_no_success(tmp_path):
     model_batch.migrated(tmp_path, "import chainer.functions as F\nimport numpy as np\nF.sum(np.ones(3, 'f'))\n")
     report = _verified(tmp_path)

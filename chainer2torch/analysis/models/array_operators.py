@@ -9,6 +9,7 @@ from chainer2torch.analysis.kinds import (
     BOTTOM,
     NONE,
     UNKNOWN,
+    Batch,
     Const,
     HostArray,
     Inst,
@@ -98,6 +99,7 @@ def repeats(op: ast.operator, a: Kind, b: Kind) -> bool:
 
 def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     """The kind of ``a op b``, at least one of which is an array or tensor."""
+    a, b = _computed_with(a), _computed_with(b)
     if repeats(op, a, b):
         sequence = b if isinstance(a, (Tensor, HostArray)) else a
         return Scalar("str") if scalar_type(sequence) == "str" else Lst(element_of(sequence))
@@ -113,6 +115,11 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     ):
         return dataclasses.replace(kind, dtype="float64")  # whatever the other one is
     return kind
+
+
+def _computed_with(kind: Kind) -> Kind:
+    """A batch that is computed with beside an array is one array: NumPy makes one of a tuple, too."""
+    return Tensor(array=True) if isinstance(kind, Batch) else kind
 
 
 def _is_double(kind: Kind) -> bool:

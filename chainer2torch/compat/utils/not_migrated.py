@@ -20,9 +20,11 @@ class not_migrated:
         self.__dict__.update(__name__=name, __file__=file or sys._getframe(1).f_code.co_filename)
 
     def __getattr__(self, name: str) -> not_migrated:
-        if name.startswith("_") or name in ("place_as", "pytestmark"):  # a test runner looks for these
-            raise AttributeError(f"{name}: {self._said()}")
-        found, scope = not_migrated(f"{self.__name__}.{name}", str(self.__file__)), sys._getframe(1)
+        scope, asked = sys._getframe(1), name.startswith("__") or name in ("place_as", "pytestmark")
+        in_class = "__qualname__" in scope.f_locals
+        if asked or name.startswith("_") and scope.f_locals is not scope.f_globals and not in_class:
+            raise AttributeError(f"{name}: {self._said()}")  # Python and test runners look for these
+        found = not_migrated(f"{self.__name__}.{name}", str(self.__file__))
         top = scope.f_code.co_name == "<module>" or "__qualname__" in scope.f_locals
         while scope.f_back is not None and not top:  # a function that runs while a module is imported
             scope = scope.f_back

@@ -58,11 +58,13 @@ def _given_grad(y: torch.Tensor) -> torch.Tensor | None:
 
 
 def retain_grad(*values: Any) -> None:
-    """Has the next backward() keep the gradients of ``values``; what takes no gradient is left alone.
+    """Has the next backward() keep the gradients of ``values``, and of what is in lists; what takes none is left alone.
 
     Source: chainer.Variable.backward (``retain_grad=True``).
     """
     for value in values:
+        if isinstance(value, (list, tuple)):
+            retain_grad(*value)
         if isinstance(value, torch.Tensor) and value.requires_grad:
             value.retain_grad()
 

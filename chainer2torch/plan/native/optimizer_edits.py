@@ -21,8 +21,8 @@ from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.named_optimizers import take_table
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.opened import steps_only
-from chainer2torch.plan.native.optimizer_forms import NAMED, arguments, spread_arguments
-from chainer2torch.plan.native.optimizer_lines import clear_model, fills, is_one_of, loss_lines
+from chainer2torch.plan.native.optimizer_forms import NAMED
+from chainer2torch.plan.native.optimizer_lines import clear_model, fills, is_one_of, loss_lines, written
 from chainer2torch.plan.native.optimizer_places import (
     Place,
     Placement,
@@ -144,13 +144,12 @@ class _Writer:
         defaults = row.signature.defaults
         operands = {name: Operand(code=text) for name, text in defaults.items()}
         operands.update({name: context.operand(node) for name, node in made.bound.given.items()})
-        texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
+        name, texts = written(context, made, defaults)
         if isinstance(made.options, ast.Starred):
             texts = [text.replace("**options", "*options") for text in texts]
             operands["options"] = context.operand(made.options.value)
         elif made.options is not None:
             operands["options"] = context.operand(made.options)
-        name = made.form.torch
         if made.form is NAMED:
             take_table(context, decisions, made.maker, name)
             name, operands["chosen"] = "chosen", context.operand(made.maker.func)

@@ -41,6 +41,8 @@ def _groups(*names: str) -> Mapping[str, str]:
     return MappingProxyType({name: f"[{name!r}]" for name in names})
 
 
+BEGINS_EARLY = "torch.optim.Adagrad"  # its sums are there as soon as it is made
+
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
         f"chainer.optimizers.{name}": form
@@ -54,7 +56,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
             ),
             "MomentumSGD": Form("native.MomentumSGD", (_LR, _MOMENTUM), _groups("lr", "momentum")),
             "NesterovAG": Form("native.NesterovAG", (_LR, _MOMENTUM), _groups("lr", "momentum")),
-            "AdaGrad": Form("torch.optim.Adagrad", (_LR, ("eps", "eps", "1e-10")), _groups("lr", "eps")),
+            "AdaGrad": Form(BEGINS_EARLY, (_LR, ("eps", "eps", "1e-10")), _groups("lr", "eps")),
             "AdaDelta": Form(
                 "torch.optim.Adadelta",
                 (("rho", "rho", "0.9"), ("eps", "eps", "1e-06")),
@@ -128,7 +130,7 @@ def classes_of(cls: _Class) -> tuple[_Class | str, ...]:
 
 def may_be_empty(form: Form) -> bool:
     """Whether an optimizer may be made before it has parameters: Adagrad begins its sums when it is made."""
-    return form.torch != "torch.optim.Adagrad"
+    return form.torch != BEGINS_EARLY
 
 
 def unrefused(form: Form, bound: Bound) -> str:

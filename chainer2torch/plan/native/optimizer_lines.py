@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -13,9 +13,11 @@ from chainer2torch.plan.native import places
 from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.optimizer_forms import BEGINS_EARLY, arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
 from chainer2torch.plan.native.optimizers import CLEARS, loss_given
 from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
+from chainer2torch.plan.questions.lazy_layers import may_be_lazy
 
 
 def is_one_of(torch: Sequence[str]) -> str:
@@ -38,6 +40,14 @@ def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
         and not made.form.torch.startswith("native.Adam")
         for made in placements
     )
+
+
+def written(context: Context, made: Placement, defaults: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The class of an optimizer and its arguments, as parts of a template."""
+    texts = (spread_arguments if made.options is not None else arguments)(made.form, made.bound, defaults)
+    if made.form.torch == BEGINS_EARLY and context.analysis.once(may_be_lazy):
+        return "native.AdaGrad", texts  # torch's asks each parameter for its shape
+    return made.form.torch, texts
 
 
 def clear_model(

@@ -114,6 +114,7 @@ def _hidden_word(context: Context, node: ast.Call, row: Row) -> str:
         return ""
     both = old.signature.names | row.signature.names
     held = frozenset().union(*(words for words in context.analysis.once(_handed_on) if words <= both))
+    held |= _own_attributes(context, node)
     return min((held & old.signature.names) - row.signature.names - {k.arg for k in node.keywords}, default="")
 
 
@@ -167,6 +168,16 @@ def _in_todays_words(context: Context, decisions: Decisions, node: ast.Call, sit
 def _names(node: ast.expr) -> set[str]:
     """The parameters that an expression of a template names."""
     return {n.id for n in nodes_of(node) if isinstance(n, ast.Name)} - {"compat", "native"}
+
+
+def _own_attributes(context: Context, node: ast.Call) -> frozenset[str]:
+    """What the class around a call sets itself, where its file collects such attributes: ``self.__dict__.items()``."""
+    cls = context.source.enclosing(node, ast.ClassDef)
+    if cls is None or not any(member.attr == "__dict__" for member in context.source.of(ast.Attribute)):
+        return frozenset()
+    return frozenset(
+        part.attr for part in nodes_of(cls) if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+    )
 
 
 def _handed_on(analysis: Analysis) -> frozenset[frozenset[str]]:

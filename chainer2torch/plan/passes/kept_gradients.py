@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.graphs import may_hold_graph
-from chainer2torch.analysis.kinds import Const, Inst, Kind, options
+from chainer2torch.analysis.kinds import Const, Inst, Kind, Lst, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -41,40 +41,45 @@ def run(context: Context) -> Decisions:
         and _keeps_all(context, call)
         and any(may_hold_graph(k) for k in options(context.analysis.kind(call.func.value)))
     ]
-    named = {call: _named(context, call, reads) for call in calls}
+    named = {call: {node: text for node in reads if (text := _name(context, call, node))} for call in calls}
     reached = {node for found in named.values() for node in found}
     for call, found in named.items():
         _ask(context, decisions, call, [node for node in reads if node in found or node not in reached], found)
     return decisions
 
 
-def _named(context: Context, call: ast.Call, reads: list[ast.Attribute]) -> list[ast.Attribute]:
-    """The reads whose tensor has a name where a backward() stands."""
+def _name(context: Context, call: ast.Call, node: ast.Attribute) -> str:
+    """The name that the tensor of a read has where a backward() stands; empty if it has none.
+
+    ``hs[i]`` is one of ``hs`` where nobody knows ``i`` yet: that asks for all of them.
+    """
     scope = context.source.enclosing(call, *_FUNCTIONS)
     known = _known_before(context, scope, call)
-    return [
-        node
-        for node in reads
-        if _is_reached(context, node, scope)
-        and all(isinstance(part, _NAMES) for part in nodes_of(node.value))
-        and {n.id for n in nodes_of(node.value) if isinstance(n, ast.Name)} <= known
-    ]
+    if not _is_reached(context, node, scope) or not all(isinstance(part, _NAMES) for part in nodes_of(node.value)):
+        return ""
+    if {n.id for n in nodes_of(node.value) if isinstance(n, ast.Name)} <= known:
+        return ast.unparse(node.value)
+    item = node.value
+    if isinstance(item, ast.Subscript) and isinstance(item.value, ast.Name) and item.value.id in known:
+        if all(isinstance(kind, (Lst, Tup)) for kind in options(context.analysis.kind(item.value))):
+            return item.value.id
+    return ""
 
 
 def _ask(
-    context: Context, decisions: Decisions, call: ast.Call, reads: list[ast.Attribute], named: list[ast.Attribute]
+    context: Context, decisions: Decisions, call: ast.Call, reads: list[ast.Attribute], named: dict[ast.Attribute, str]
 ) -> None:
     """``y.backward()`` becomes ``compat.retain_grad(h)`` and ``y.backward()``."""
     scope = context.source.enclosing(call, *_FUNCTIONS)
     places: dict[str, list[Claim]] = {}
-    for node in named:
+    for node, text in named.items():
         parts = [(Part.EDIT, part) for part in nodes_of(node.value) if isinstance(part, ast.expr)]
-        places.setdefault(ast.unparse(node.value), []).extend(parts)
+        places.setdefault(text, []).extend(parts)
     # a name stands in the output as it is, unless one of its parts has an edit
     with decisions.provided(free=tuple(claim for claims in places.values() for claim in claims)):
         _ask_for(context, decisions, call, scope, reads, named)
     for changed, claims in places.items():
-        rest = [node for node in named if ast.unparse(node.value) != changed]
+        rest = {node: text for node, text in named.items() if text != changed}
         others = tuple(claim for name, found in places.items() if name != changed for claim in found)
         with decisions.provided(taken=tuple(claims), free=others):
             _ask_for(context, decisions, call, scope, reads, rest)
@@ -86,10 +91,10 @@ def _ask_for(
     call: ast.Call,
     scope: ast.AST | None,
     reads: list[ast.Attribute],
-    named: list[ast.Attribute],
+    named: dict[ast.Attribute, str],
 ) -> None:
     """Asks for the gradients of what has a name; what else is read is for a person."""
-    names = {ast.unparse(node.value) for node in named}
+    names = {text for text in named.values() if "[" not in text or text.partition("[")[0] not in named.values()}
     all_named = all(
         node in named or isinstance(node.value, ast.Name) and context.source.enclosing(node, *_FUNCTIONS) is not scope
         for node in reads

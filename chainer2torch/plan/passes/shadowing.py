@@ -204,7 +204,13 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
     unknown = kind == UNKNOWN and not classes and isinstance(node.ctx, ast.Store) and context.beside_chainer
     as_link = unknown or kind == UNKNOWN and bool(classes) and not _is_called(context, node)
     as_link = as_link and _is_used_as_link(context, node)  # whichever class it has: no link of Chainer's has the name
-    if owners or as_link or some_link and (classes or context.rules.member("chainer.Link", node.attr) is None):
+    if (
+        owners
+        or as_link
+        or _is_set_on_a_model(context, node, kind, classes)
+        or some_link
+        and (classes or context.rules.member("chainer.Link", node.attr) is None)
+    ):
         decisions.replace(node, f"receiver.{node.attr}_", {"receiver": context.operand(node.value)})
     elif (
         kind == UNKNOWN
@@ -242,6 +248,14 @@ def _rename(context: Context, decisions: Decisions, node: ast.Attribute, classes
             _unknown(node.attr, classes),
             "C2T202",
         )
+
+
+def _is_set_on_a_model(context: Context, node: ast.Attribute, kind: Kind, classes: list[ClassInfo]) -> bool:
+    """Whether an attribute is set on what is called here as a model, and nothing else that may be called has it."""
+    if kind != UNKNOWN or not classes or not isinstance(node.ctx, ast.Store) or not _is_called_here(context, node):
+        return False
+    others = (c for c in context.analysis.classes.values() if not any(b in classes for b in context.analysis.mro(c)))
+    return not any(node.attr in c.attrs and "__call__" in c.methods for c in others)
 
 
 def _is_called_here(context: Context, node: ast.Attribute) -> bool:

@@ -78,7 +78,7 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
     symbol = context.reference(node.func)
     if symbol not in MODULE_OF or context.kind(node) not in (XP, EITHER) or not node.args or node.keywords:
         return None
-    first = node.args[0]
+    first = _alone(node.args[0])
     told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
     if isinstance(first, ast.Starred) or _is_sequence(context, first):
         of = first.value if isinstance(first, ast.Starred) else first
@@ -90,6 +90,13 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
     if isinstance(first, ast.Attribute) and first.attr in _ARRAYS and _are_tensors(context, first.value):
         return Origin(node, "x.device", first.value, (*told, (first, f"chainer.Variable.{first.attr}")))
     return Origin(node, "x.device", first, told) if _lies_on_device(context, first) else None
+
+
+def _alone(argument: ast.expr) -> ast.expr:
+    """``*(x,)`` is ``x``."""
+    inner = argument.value if isinstance(argument, ast.Starred) else None
+    one = isinstance(inner, (ast.Tuple, ast.List)) and len(inner.elts) == 1
+    return inner.elts[0] if one and not isinstance(inner.elts[0], ast.Starred) else argument  # type: ignore[union-attr]
 
 
 def _lies_on_device(context: Context, value: ast.expr) -> bool:
@@ -123,7 +130,7 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
         return None
     if context.kind(node) not in (XP, EITHER):
         return None
-    first = node.args[0]
+    first = _alone(node.args[0])
     if isinstance(first, ast.Starred) or _is_sequence(context, first):
         of = first.value if isinstance(first, ast.Starred) else first
         return Origin(node, "native.device_of(x[0])", of, ((node.func, str(symbol)),))

@@ -7,6 +7,7 @@ import dataclasses
 import posixpath
 from collections.abc import Collection, Iterator
 
+from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
@@ -133,6 +134,17 @@ def _bound_otherwise(scope: ast.AST) -> set[str]:
     return found
 
 
+def _goes_with_its_test(context: Context, load: ast.Name) -> bool:
+    """Whether a use is gone with ``if xp is cuda.cupy:``: a copy to the host is made from wherever the tensor is."""
+    shapes = context.analysis.once_a_file(host_copies.shapes, context.source)
+    for around in context.source.ancestors(load):
+        truth = shapes.get(around)
+        if isinstance(around, (ast.If, ast.IfExp)) and truth is not None and load in nodes_of(around.test):
+            goes = host_copies.copies(around, truth, context.analysis.kind)
+            return goes and not host_copies.of_variable(around, context.source)
+    return False
+
+
 def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parameter]) -> Variable | None:
     stores, loads, needed = [], [], []
     asked = False
@@ -144,7 +156,7 @@ def _variable(context: Context, nodes: list[ast.Name], handed: Collection[Parame
             if need is None:
                 return None
             loads.append(node)
-            needed += [node] if need else []
+            needed += [node] if need and not _goes_with_its_test(context, node) else []
             continue
         statement = context.source.parents.get(node)
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or statement.targets[0] is not node:

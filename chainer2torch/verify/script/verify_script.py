@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chainer2torch.vendor import compat_file
-from chainer2torch.verify.script import outputs, printed, reached
+from chainer2torch.verify.script import outputs, printed, reached, short_batches
 from chainer2torch.verify import python2_sources, worker_process
 from chainer2torch.verify.judge import sensitivity, tolerances
 from chainer2torch.verify.script.notebook_script import as_script
@@ -24,9 +24,9 @@ _NEEDS_GPU = re.compile(
     "CUDA environment is not correctly set up|CuPy is not installed|Torch not compiled with CUDA|No CUDA GPUs|no NVIDIA"
 )
 _NOT_THERE = re.compile(r"(?:No such file or directory: '|^)([^']+?)(?:'$| not found)")
+_NO_MODULE = re.compile(r"^No module named '(\w+)")
 _EXTENSIONS = "pytorch_pfn_extras"
 _LOADER = b"DataLoader("
-_WHOLE = b"drop_last=True"  # of loaders that an updater gets with others
 _CLIPS = b"clip_grad_norm_"
 _LONG_OPTIMIZERS = b"GradientMethod(torch.optim.Optimizer"  # parameters once for each place
 _COUNTED = b"iters_per_epoch=len("  # of a manager, which tells how far an epoch is by its batches
@@ -92,7 +92,7 @@ def verify_script(
         "seed": seed,
         "device": device,
         "loaders": any(_LOADER in text for text in run),  # then Chainer's iterators do as they do
-        "whole": any(_WHOLE in text for text in run),
+        "whole": short_batches.left_out(run, _sources(src).values()),
         "counts_batches": any(_COUNTED in text for text in run),
         "steps_once": not any(_LONG_OPTIMIZERS in file.read_bytes() for file in out.rglob(compat_file.FILE_NAME)),
         "clips": any(_CLIPS in text for text in run),
@@ -188,7 +188,14 @@ def _is_inside(src: Path, script: str, argument: str) -> bool:
 
 
 def _beside_the_script(trees: Mapping[str, Path], script: str, error: str) -> bool:
-    """Whether a script stopped because a file was not there which lies in its own folder: it is run from there."""
+    """Whether a script stopped because a file was not there which lies in its own folder: it is run from there.
+
+    So is one that adds `../..` to its path, and lacks a module that lies in a folder above its own.
+    """
+    module = _NO_MODULE.search(error)
+    if module:
+        names, above = (module[1], f"{module[1]}.py"), list(Path(script).parent.parents)
+        return any((trees["chainer"] / folder / name).exists() for folder in above for name in names)
     missing = _NOT_THERE.search(error)
     path = Path(missing[1]) if missing else None
     return path is not None and not path.is_absolute() and (trees["chainer"] / script).parent.joinpath(path).exists()

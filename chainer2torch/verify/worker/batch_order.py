@@ -80,7 +80,8 @@ class _Whole(int):
 def chainer_as_a_loader(seed, orders=None, whole=False):
     """Chainer's iterators take these orders and end an epoch with a short batch. What it cannot change, as texts.
 
-    ``whole``: those of an updater that gets several leave that batch out, as loaders with ``drop_last`` do.
+    ``whole``: those of an updater that gets several leave that batch out, as loaders with ``drop_last`` do; "all":
+    those of every updater.
     """
     try:
         from chainer.iterators import _statemachine
@@ -112,7 +113,7 @@ def chainer_as_a_loader(seed, orders=None, whole=False):
     ShuffleOrderSampler.__call__ = order
     _statemachine.iterator_statemachine = step
     if whole:
-        _leave_out_short_batches()
+        _leave_out_short_batches(always=whole == "all")
     return []
 
 
@@ -145,14 +146,15 @@ def count_batches():
         setattr(StandardUpdater, name, counted(name, back))
 
 
-def _leave_out_short_batches():
-    """Iterators that an updater gets with others, and that repeat, give whole batches only."""
+def _leave_out_short_batches(always=False):
+    """Iterators that an updater gets with others, and that repeat, give whole batches only; ``always``: alone, too."""
     from chainer.training import StandardUpdater
 
     make = StandardUpdater.__init__
 
     def made(self, iterator, *args, **kwargs):
-        for each in iterator.values() if isinstance(iterator, dict) and len(iterator) > 1 else ():
+        several = list(iterator.values()) if isinstance(iterator, dict) else [iterator]
+        for each in several if always or len(several) > 1 else ():
             if getattr(each, "_repeat", getattr(each, "repeat", False)) and hasattr(each, "batch_size"):
                 each.batch_size = _Whole(each.batch_size)
                 if hasattr(each, "_prefetch_loop"):  # of a MultiprocessIterator

@@ -156,6 +156,8 @@ class _Watch(object):
         def recorded_setup(self, link):
             result = setup(self, link)
             if isinstance(link, chainer.Link):
+                if not watch.optimizers:  # what was called before is no trained link's
+                    watch.notes["others"] = ["" if n == lockstep.HIDDEN else n for n in watch.notes["others"]]
                 if self not in watch.optimizers:
                     watch.optimizers.append(self)
                 if self not in watch.waiting:
@@ -215,8 +217,9 @@ class _Watch(object):
     def hidden_link(self, link):
         """Keeps the weights of what a trained link calls and does not hold (layers in a plain list): no optimizer
         trains it either, and it has first values of its own. A copy of a trained model is left out, as above.
+        In a script that trains nothing it is what any link calls.
         """
-        if id(link) in self.known or not self.optimizers or not _keys(link):
+        if id(link) in self.known or not _keys(link):
             return None
         targets = [optimizer.target for optimizer in self.optimizers]
         own = not type(link).__module__.startswith("chainer.")

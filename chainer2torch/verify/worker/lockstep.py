@@ -89,13 +89,27 @@ def seed_everything(seed):
     class RandomState(base):
         """NumPy's generator; without a seed it starts from the seed of the comparison."""
 
-        def __init__(self, given=None):
-            super(RandomState, self).__init__(seed if given is None else given)
+        def __init__(self, *given, **named):  # `seed=0`, too
+            first = _given(given, named)
+            super(RandomState, self).__init__(seed if first is None else first)
 
     numpy.random.RandomState = RandomState
     if hasattr(numpy.random, "default_rng"):
         make = numpy.random.default_rng
-        numpy.random.default_rng = lambda given=None: make(seed if given is None else given)
+
+        def default_rng(*given, **named):
+            first = _given(given, named)
+            return make(seed if first is None else first)
+
+        numpy.random.default_rng = default_rng
+
+
+def _given(given, named):
+    """The seed that a generator is made with, if any: the first argument, or ``seed``; no other is known."""
+    (first,) = given or (named.pop("seed", None),)
+    if named:
+        raise TypeError("unexpected arguments: {}".format(", ".join(sorted(named))))
+    return first
 
 
 def _without_clock(seed_generator, seed):

@@ -69,8 +69,10 @@ class _Watch:
         self.optimizers: list[torch.optim.Optimizer] = []
         self.loaded: set[int] = set()
         self.lone: list[torch.optim.Optimizer] = []  # those that Chainer's side has not updated
+        self.spare: list[torch.optim.Optimizer] = []  # those beside another one of the same parameters
         self.modules: list[weakref.ref[torch.nn.Module]] = []
         self.loading = False
+        self.depth = 0  # how many forwards are running, each in the one before
         self.others = list(job["others"])  # classes of what Chainer called that no optimizer trains
         self.trained: set[type] = set()  # the classes of what an optimizer trains
         self.known: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # those that were called, with their parts
@@ -103,7 +105,9 @@ class _Watch:
             module_init(self, *args, **kwargs)
 
         torch.nn.Module.__init__ = recorded_module_init  # type: ignore[method-assign]
-        torch.nn.modules.module.register_module_forward_pre_hook(lambda module, args: watch.load(module))
+        hooks = torch.nn.modules.module
+        hooks.register_module_forward_pre_hook(lambda module, args: watch.load(module))
+        hooks.register_module_forward_hook(lambda module, args, given: watch.leave(), always_call=True)
         register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: watch.before(optimizer))
         register_optimizer_step_post_hook(lambda optimizer, args, kwargs: watch.after(optimizer))
 
@@ -146,6 +150,12 @@ class _Watch:
 
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer is about to step."""
+        if optimizer in self.spare:
+            self.spare.remove(optimizer)
+            self.notes["problems"].append(
+                f"{type(optimizer).__name__} steps, beside another optimizer of the same parameters; the original set "
+                "up that one alone"
+            )
         if optimizer in self.optimizers:
             number = self.optimizers.index(optimizer)
             if optimizer in self.lone:
@@ -166,10 +176,12 @@ class _Watch:
 
     def load(self, module: torch.nn.Module) -> None:
         """Before a forward: loads the weights of every optimizer that has parameters and was not loaded yet."""
+        self.depth += 1
         if self.loading or len(self.loaded) == len(self.optimizers) and not self.others:
             return
         self.loading = True
         try:
+            self._leave_spare()
             if type(module).__name__ in self.others and module not in self.known:
                 self._load_other(module, type(module).__name__)
             for number, optimizer in enumerate(self.optimizers):
@@ -181,8 +193,31 @@ class _Watch:
         finally:
             self.loading = False
 
+    def leave(self) -> None:
+        """A forward has ended."""
+        self.depth -= 1
+
+    def _leave_spare(self) -> None:
+        """Of a table of optimizers for the same parameters a program takes one, and the original sets up no other."""
+        names = [target.get("optimizer") for target in self.job["targets"].values()]
+        if self.loaded or len(self.optimizers) <= len(names):
+            return
+        of_same: dict[frozenset[int], list[torch.optim.Optimizer]] = {}
+        for optimizer in self.optimizers:
+            held = frozenset(id(p) for group in optimizer.param_groups for p in group["params"])
+            of_same.setdefault(held, []).append(optimizer)
+        for same in of_same.values():
+            if any(type(optimizer).__name__ in names for optimizer in same):
+                self.spare.extend(optimizer for optimizer in same if type(optimizer).__name__ not in names)
+        self.optimizers = [optimizer for optimizer in self.optimizers if optimizer not in self.spare]
+
     def _is_hidden(self, module: torch.nn.Module) -> bool:
-        """Whether a module that is called is in none that an optimizer trains, and is no copy of one."""
+        """Whether a module that is called is in none that an optimizer trains, and is no copy of one.
+
+        In a script that trains nothing: whether another module calls it that does not hold it.
+        """
+        if not self.job["targets"]:
+            return self.depth > 1 and module not in self.known and next(module.parameters(), None) is not None
         held = {id(p) for optimizer in self.optimizers for group in optimizer.param_groups for p in group["params"]}
         own = [id(param) for param in module.parameters()]
         if not self.trained or not own or module in self.known or not held.isdisjoint(own):
