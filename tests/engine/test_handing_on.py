@@ -44,7 +44,8 @@ p = Plain(w)
 )
 def test_what_a_wrapper_is_asked_for(line, states, style):
     result = migrate_source(HEAD + line + "\n", options=Options(style=style))
-    assert [s.state for s in result.sites if s.symbol.startswith("?.")] == states, result.code
+    asked = [s.state for s in result.sites if s.symbol.startswith("?.") and s.line > HEAD.count("\n")]
+    assert asked == states, result.code
 
 
 @pytest.mark.parametrize("style", ["native", "faithful"])

@@ -82,6 +82,7 @@ def test_it_is_called_with_tensors_of_a_gpu_too():
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_on_a_gpu():
     square = _namespaces(_migrated(FUNCTION))["Square"]()
     x = torch.arange(4.0, device="cuda", requires_grad=True)

@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import variable_names
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
 from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
 from chainer2torch.rules.table import Row
@@ -55,18 +56,35 @@ def parameter_name(context: Context, decisions: Decisions, node: ast.AST, row: R
         elif model is not None:
             operands["model"] = Operand(code=model.id) if isinstance(model, ast.Name) else context.operand(model)
             template = "native.parameter_name(model, self)"
-        elif context.analysis.once(_names_given) and not walked(context.source, node.value):
+        elif context.analysis.once(_names_given) and _was_named(context, node.value):
             decisions.mark(node, row, row.name, "review", _GIVEN)
         decisions.replace(node, template, operands)
         decisions.mark(node, row, row.name, row.state)
 
 
+def _was_named(context: Context, node: ast.expr) -> bool:
+    """Whether a Variable that was made with a name stands here: others have that which a link gave them."""
+    if isinstance(node, ast.Name):
+        values = reaching(context, node)
+    elif isinstance(node, ast.Attribute):
+        values = [
+            statement.value
+            for statement in context.source.of(ast.Assign)
+            if any(isinstance(target, ast.Attribute) and target.attr == node.attr for target in statement.targets)
+        ]
+    else:
+        values = [node]
+    return any(_names(context.analysis, value) for value in values if isinstance(value, ast.Call))
+
+
+def _names(analysis: Analysis, call: ast.Call) -> bool:
+    return any(keyword.arg == "name" for keyword in call.keywords) and analysis.kind(call.func) in _MAKERS
+
+
 def _names_given(analysis: Analysis) -> bool:
     """Whether the program gives variables names where it makes them: ``chainer.Variable(x, name='x')``."""
     return any(
-        any(keyword.arg == "name" for keyword in call.keywords) and analysis.kind(call.func) in _MAKERS
-        for module in analysis.project.modules.values()
-        for call in module.source.of(ast.Call)
+        _names(analysis, call) for module in analysis.project.modules.values() for call in module.source.of(ast.Call)
     )
 
 
