@@ -36,6 +36,20 @@ def sum_of_its_own(context: Context, node: ast.AugAssign, sign: str) -> str | No
     return f"compat.{HELPERS[type(node.op)]}(target, value, may_be_array=True)"
 
 
+def _comes_from_model(context: Context, value: ast.expr) -> bool:
+    """Whether a value of unknown kind may be what a Variable holds: by a name of Chainer's, or by some caller."""
+    function = context.source.enclosing(value, *_FUNCTIONS)
+    info = context.analysis.functions.get(function) if function is not None else None
+    for part in nodes_of(value):
+        if isinstance(part, ast.Attribute) and part.attr in _HELD:
+            return True
+        if isinstance(part, ast.expr) and any(isinstance(k, Tensor) for k in options(context.analysis.kind(part))):
+            return True
+        if isinstance(part, ast.Name) and info is not None and part.id in info.signature.names:
+            return part.id in info.tensor_fed or not info.called
+    return False
+
+
 def _is_array(kind: Kind) -> bool:
     return isinstance(kind, Tensor) and kind.array and kind.rank in (0, None)
 
@@ -54,6 +68,8 @@ def keeps_sum(context: Context, node: ast.AugAssign) -> bool:
     if any(isinstance(value, ast.Attribute) and value.attr in _HELD for value in begun):
         return False
     if not known and not (begun and all(scalar_type(context.analysis.kind(value)) in _NUMBERS for value in begun)):
+        return False
+    if not known and not _comes_from_model(context, node.value):
         return False
     if known and (isinstance(target, ast.Subscript) or _is_parameter(context, target)):
         return True  # who else has it is not looked for

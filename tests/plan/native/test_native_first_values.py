@@ -337,6 +337,7 @@ def test_scales_of_initializers_are_said_where_the_weight_is_filled() -> None:
 
 
 def test_the_scale_of_version_1() -> None:
+    """Of 1.9 and later, whose names the program has: there the scale's root is what multiplies."""
     torch.manual_seed(0)
     layers = (
         "self.a = L.Convolution2D(8, 20, 5, wscale=math.sqrt(2))",
@@ -345,11 +346,11 @@ def test_the_scale_of_version_1() -> None:
         "    self.c = L.Convolution2D(8, 20, 5, wscale=0.2 * len('abc'), bias=2)",
     )
     code, module = _of_version(1, net(*layers, forward="self.b(F.reshape(self.a(x) + self.c(x), (-1, 100)))"))
-    assert "compat" not in code and "(nn.Conv2d(8, 20, 5), scale=0.2 * len('abc'), bias=2)" in code
-    assert module.c.weight.std().item() == pytest.approx(0.6 / math.sqrt(200), rel=0.05)
+    assert "compat" not in code and "(nn.Conv2d(8, 20, 5), scale=math.sqrt(0.2 * len('abc')), bias=2)" in code
+    assert module.c.weight.std().item() == pytest.approx(math.sqrt(0.6 / 200), rel=0.05)
     assert module.c.bias.tolist() == [2] * 20 and "self.a = nn.Conv2d(8, 20, 5)\n" in code
-    assert module.a.weight.std().item() == pytest.approx(math.sqrt(2 / 200), rel=0.05)
-    assert module.b.weight.std().item() == pytest.approx(0.1 / math.sqrt(100), rel=0.05)
+    assert module.a.weight.std().item() == pytest.approx(math.sqrt(math.sqrt(2) / 200), rel=0.05)
+    assert module.b.weight.std().item() == pytest.approx(math.sqrt(0.1 / 100), rel=0.05)
     assert module.a.bias.tolist() == [0] * 20 and module.b.bias.tolist() == [3] * 50
 
 
