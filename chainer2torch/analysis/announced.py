@@ -1,11 +1,12 @@
-"""Methods that a class only announces (``raise NotImplementedError``): what they give, the classes below it say."""
+"""Methods that a class only announces (``raise NotImplementedError``), or that classes below it have in its place."""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Kind
+from chainer2torch.analysis.kinds import Func, Inst, Kind
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 if TYPE_CHECKING:
@@ -18,6 +19,19 @@ def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind
     for heir in heirs:
         facts.reads(heir, name)
     return [heir.attrs[name] for heir in heirs]
+
+
+def overriding(facts: Facts, callee: Func, node: ast.Call | None) -> list[Func]:
+    """The methods that ``self.make()`` in a class may call instead of its own: those of the classes below it."""
+    receiver, name = callee.receiver, callee.info.name
+    if not isinstance(receiver, Inst) or receiver.sites or not isinstance(receiver.cls, ClassInfo):
+        return []
+    function = node.func if node is not None else None
+    if not isinstance(function, ast.Attribute) or function.attr != name or name.startswith("__"):
+        return []
+    if isinstance(function.value, ast.Call) and getattr(function.value.func, "id", "") == "super":
+        return []
+    return [Func(one, Inst(heir)) for heir, one in those_below(facts, receiver.cls, name) if one is not callee.info]
 
 
 def those_below(facts: Facts, cls: ClassInfo, name: str) -> list[tuple[ClassInfo, FuncInfo]]:

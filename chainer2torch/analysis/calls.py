@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.announced import overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data, iteration, named_tuples, partials, sequences
+from chainer2torch.analysis.models import assigned, data, iteration, named_tuples, partials, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -85,6 +86,7 @@ class Calls(LibraryCalls):
         if self._may_be_chainers(callee):  # arrays enter it as tensors, whichever it is
             args = [array_kinds.entering(kind) for kind in args]
             keywords = {name: array_kinds.entering(kind) for name, kind in keywords.items()}
+        assigned.called(self, node, callee, args, keywords, starred)
         given, rest = _spread(node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
@@ -136,7 +138,11 @@ class Calls(LibraryCalls):
     ) -> Kind:
         """The result of calling a value; ``rest`` is what more arguments may follow (``*batch``, ``**options``)."""
         if isinstance(callee, Func):
-            return self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
+            own = self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
+            others = overriding(self, callee, node)
+            return join_all(
+                [own, *(self.call_function(one.info, one.receiver, args, keywords, node, rest) for one in others)]
+            )
         if isinstance(callee, Class):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
@@ -286,6 +292,7 @@ class Calls(LibraryCalls):
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
         else:
+            assigned.constructed(self, cls, args, keywords, rest)
             for base in self.mro(cls):
                 if isinstance(base, str):
                     self.record_arguments(made, base, args, keywords)

@@ -48,6 +48,7 @@ class Containers(Interpreter):
         if name in ("get", "pop") and args and isinstance(args[0], Const):
             known = next((kind for key, kind in receiver.items if Const(key) == args[0]), None)
             if known is not None:
+                known = self.held_under(args[0].value, known)
                 return join(known, args[1]) if len(args) > 1 else known
         if name in ("values", "get", "pop"):
             return Stream(element) if name == "values" else element

@@ -14,6 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models import assigned
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -39,6 +40,8 @@ class Definitions(Interpreter):
                 func = self.func
                 if func is not None and func.made_among and env is func.scopes[0]:
                     return self._closed_over(func, env, name)
+                if name in self.module.nonlocals and env is not self.module.env and func is not None:
+                    return assigned.shared(self, self.module, name, env[name])
                 return env[name]
         for star in reversed(self.module.stars):  # the last one wins
             dotted = self.rules.canonical(f"{star}.{name}")
@@ -69,15 +72,13 @@ class Definitions(Interpreter):
         at_top = self.func is None and len(self.scopes) == 2
         if name not in self.globals:
             self.scopes[0][name] = kind
+            if name in self.module.nonlocals and self.func is not None:
+                assigned.share(self, self.module, name, kind)
             if at_top and isinstance(kind, Ref) and self.rules.is_namespace(kind.name):
                 if name in self.once_a_file(_defined_at_last, self.module.source):
                     return  # functions run later: for them the name is what the file defines
         if (at_top or name in self.globals) and not self.unreachable:
-            env = self.module.env
-            new = join(env.get(name), kind)
-            if new != env.get(name):
-                env[name] = new
-                self.changed(self.module, name)
+            self.bind_in(self.module, name, kind)
 
     # -- definitions -----------------------------------------------------------------------------------------------
 
@@ -169,6 +170,8 @@ class Definitions(Interpreter):
         for name, kind in body_env.items():
             if name not in info.methods:
                 self.set_attribute(info, name, kind)
+        if node.decorator_list:
+            assigned.by_decorators(self, info)
 
 
 def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

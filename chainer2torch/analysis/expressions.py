@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
-from chainer2torch.analysis.models import array_kinds, array_operators, command_line, data, host_libraries
+from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated, row
 from chainer2torch.analysis.models.computed_children import numbered
@@ -201,7 +201,7 @@ class Expressions(Interpreter):
 
     def _expr_NamedExpr(self, node: ast.NamedExpr) -> Kind:
         kind = self.expr(node.value)
-        self.assign(node.target, kind)
+        self.assign(node.target, join(self.scopes[0].get(node.target.id), kind))  # behind `and` it may not be reached
         return kind
 
     def _expr_Lambda(self, node: ast.Lambda) -> Kind:
@@ -290,7 +290,7 @@ class Expressions(Interpreter):
         if isinstance(kind, Dct):
             known: dict[object, Kind] = dict(kind.items)
             if isinstance(index, Const) and index.value in known:
-                return known[index.value]
+                return self.held_under(index.value, known[index.value])
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
             if kind.element is BOTTOM:  # filled out of sight, or with what is not known yet
@@ -320,7 +320,8 @@ class Expressions(Interpreter):
                 return self._member(XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, Inst):
-            return self._instance_attribute(kind, name)
+            is_class = name == "__class__" and isinstance(kind.cls, ClassInfo)
+            return Class(kind.cls) if is_class else self._instance_attribute(kind, name)  # type: ignore[arg-type]
         if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
             return BOTTOM
         if isinstance(kind, (Mod, Folder)):
@@ -372,9 +373,10 @@ class Expressions(Interpreter):
             method = owner.methods.get(name)
             if method is not None:
                 below = self._below(cls, name) if receiver is not None and method.is_announced else None
-                return below or self._bound(method, receiver or Class(cls))
+                return below or assigned.instead(self, owner, cls, method, receiver, self._bound)
             if name in owner.attrs:
-                return owner.attrs[name]
+                held = owner.attrs[name]
+                return assigned.of_heirs(self, cls, name, held) if receiver == Inst(cls) else held
         if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
             found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
         return found or (BOTTOM if self.pending(cls) else UNKNOWN)

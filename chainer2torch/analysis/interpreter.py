@@ -17,7 +17,7 @@ from typing import Any
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
-from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.lattice import join, join_all
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.rules.row import Row
 from chainer2torch.rules.table import Rules
@@ -28,6 +28,7 @@ Environment = dict[str, Kind]
 """The kinds of the names of one scope."""
 MAX_VISITS = 24
 _SETTLED = 10
+_PUT = "put under a key"
 COMPUTED = "%"
 """The summary of what a class has under all names: ``getattr(self, 'fc%d' % i)`` reads it."""
 
@@ -59,6 +60,7 @@ class Interpreter(Facts, abc.ABC):
         self.nested: dict[FuncInfo, dict[FuncInfo, None]] = {}
         self._visits: dict[Unit, int] = {}
         # who reads a summary; dictionaries instead of sets keep the order, so every run gives the same
+        self._put_keys: dict[object, Kind] = {}
         self._readers: defaultdict[tuple[object, str], dict[Unit, None]] = defaultdict(dict)
         self._sites: dict[ast.AST, int] = {}
         self.joined: set[tuple[ClassInfo, str, Ref]] = set()  # names of libraries that are in an attribute already
@@ -87,6 +89,32 @@ class Interpreter(Facts, abc.ABC):
         """Schedules all units that have read a summary, because it has changed."""
         for unit in self._readers.get((owner, name), ()):
             self.enqueue(unit)
+
+    def put_key(self, key: object, kind: Kind) -> None:
+        """Notes what the program puts under a key of some dictionary; None: under a key that is not known.
+
+        A dictionary may be known under several names. So it is noted of names (dtypes, functions) for all of them.
+        """
+        new = join(self._put_keys.get(key), kind) if isinstance(kind, Ref) else None
+        if new is not None and new != self._put_keys.get(key):
+            self._put_keys[key] = new
+            self.changed(_PUT, str(key))
+
+    def held_under(self, key: object, kind: Kind) -> Kind:
+        """The value of a key of a dictionary that is written out, with what may have been put there since."""
+        if not isinstance(kind, Ref):
+            return kind
+        self.reads(_PUT, str(key))
+        self.reads(_PUT, str(None))
+        put = [self._put_keys[k] for k in (key, None) if k in self._put_keys]
+        return join_all([kind, *put])
+
+    def bind_in(self, module: ModuleInfo, name: str, kind: Kind) -> None:
+        """Joins a value into a name of a module, as those see it that do not run its body."""
+        new = join(module.env.get(name), kind)
+        if new != module.env.get(name):
+            module.env[name] = new
+            self.changed(module, name)
 
     def grown(self, unit: FuncInfo, old: Kind | None, kind: Kind) -> Kind:
         """A parameter or a result of a unit with one more kind.

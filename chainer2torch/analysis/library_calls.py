@@ -173,7 +173,8 @@ class LibraryCalls(Interpreter):
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
         if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
-            return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else BOTTOM)
+            made = self.call(args[0], [], {}, None) if args and isinstance(args[0], Func) else BOTTOM
+            return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else made)
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
         if name == "collections.Counter":

@@ -32,6 +32,8 @@ class ModuleInfo:
     chainer_name: str = ""
     # lists and dictionaries into which functions put something
     grown: set[str] = dataclasses.field(default_factory=set)
+    # what local variables have to which a function inside assigns (``nonlocal``)
+    inner: dict[str, Kind] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:  # the whole index hangs on each of these classes: a generated text would never end
         return f"ModuleInfo({self.path!r})"
@@ -40,6 +42,11 @@ class ModuleInfo:
     def tree(self) -> ast.Module:
         """The syntax tree of the file."""
         return self.source.tree
+
+    @functools.cached_property
+    def nonlocals(self) -> frozenset[str]:
+        """The names that some function of the file declares ``nonlocal``."""
+        return frozenset(name for node in self.source.of(ast.Nonlocal) for name in node.names)
 
     @property
     def directory(self) -> str:

@@ -18,6 +18,7 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Mod,
     Ref,
     Tensor,
     Tup,
@@ -26,7 +27,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import data, link_children, sequences
+from chainer2torch.analysis.models import assigned, data, link_children, sequences
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import of_rank, told, whole
@@ -312,14 +313,19 @@ class Statements(Interpreter):
             receiver = self.expr(target.value)
             self.facts[target] = self.attribute(receiver, target.attr)
             for option in options(receiver):
-                if isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
+                if target.attr == "__dict__":
+                    assigned.put_anywhere(self, option, UNKNOWN)
+                elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
                     self.set_attribute(option.cls, target.attr, kind)
                 elif isinstance(option, Class):
                     self.set_attribute(option.info, target.attr, kind)
+                elif isinstance(option, Mod):
+                    self.bind_in(option.info, target.attr, kind)
                 elif isinstance(option, Inst) and option.site and option.cls in link_children.PLAIN_CHAINS:
                     link_children.hold(self, option, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)
+            assigned.put_item(self, target, kind)
             self.item_set(target, kind)
 
     def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:

@@ -86,6 +86,12 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
     return held
 
 
+def may_be_named(interpreter: Interpreter, node: ast.expr | None, name: str) -> bool:
+    """Whether a computed name may be this one, as far as the text that computes it tells."""
+    names = _names(interpreter, node)
+    return names is None or names.has(name)
+
+
 def numbered(interpreter: Interpreter, receiver: Kind | None, name: str) -> Kind | None:
     """``self.fc1`` of children that are put there as ``'fc%d' % i``."""
     if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):

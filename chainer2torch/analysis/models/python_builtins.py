@@ -25,8 +25,9 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import array_operators, chosen_models, computed_children, data, iteration
+from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
+from chainer2torch.analysis.module_index import ClassInfo
 
 _TYPES = {
     "int": "int",
@@ -84,7 +85,12 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        return interpreter.attribute(first, args[1].value)
+        found = interpreter.attribute(first, args[1].value)
+        return join(found, args[2]) if len(args) > 2 and isinstance(args[2], Ref) else found
+    if name == "type" and len(args) == 1 and isinstance(first, Inst) and isinstance(first.cls, ClassInfo):
+        return Class(first.cls)  # `type(self)(n)`
+    if name == "type" and len(args) == 3:
+        assigned.made_class(interpreter, args[1], args[2])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
