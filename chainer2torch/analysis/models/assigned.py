@@ -127,10 +127,15 @@ def constructed(
             interpreter.set_attribute(owner, name, kind)
 
 
-def made_class(interpreter: Interpreter, bases: Kind, body: Kind) -> None:
-    """``type('B', (Base,), {'dtype': ...})``: methods of the bases meet what stands in the new class."""
+def classes(interpreter: Interpreter, args: list[Kind]) -> Kind:
+    """``type(self)``, and ``type('B', (Base,), {'dtype': ...})``, where methods of a base meet what stands there."""
+    if len(args) == 1:
+        made = [Class(k.cls) for k in options(args[0]) if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+        return join_all(list(made)) if len(made) == len(options(args[0])) else UNKNOWN
+    bases = args[1] if len(args) == 3 else UNKNOWN
     for base in bases.items if isinstance(bases, Tup) else ():
-        _put_all(interpreter, base, _items(body), not _items(body))
+        _put_all(interpreter, base, _items(args[2]), not _items(args[2]))
+    return UNKNOWN
 
 
 def by_decorators(interpreter: Interpreter, cls: ClassInfo) -> None:

@@ -27,7 +27,6 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
-from chainer2torch.analysis.module_index import ClassInfo
 
 _TYPES = {
     "int": "int",
@@ -49,8 +48,8 @@ _HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "
 
 
 def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
-    if name == "super":
-        return _super(interpreter, args)
+    if name in ("super", "type"):
+        return _super(interpreter, args) if name == "super" else assigned.classes(interpreter, args)
     if name in _TYPES:
         return Scalar(_TYPES[name])
     first = args[0] if args else UNKNOWN
@@ -87,10 +86,6 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         found = interpreter.attribute(first, args[1].value)
         return join(found, args[2]) if len(args) > 2 and isinstance(args[2], Ref) else found
-    if name == "type" and len(args) == 1 and isinstance(first, Inst) and isinstance(first.cls, ClassInfo):
-        return Class(first.cls)  # `type(self)(n)`
-    if name == "type" and len(args) == 3:
-        assigned.made_class(interpreter, args[1], args[2])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
