@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Inst, Kind
+from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind
     return [heir.attrs[name] for heir in heirs]
 
 
-def overriding(facts: Facts, callee: Func, node: ast.Call | None) -> list[Func]:
-    """The methods that ``self.make()`` in a class may call instead of its own: those of the classes below it."""
+def instead(facts: Interpreter, callee: Func, node: ast.Call | None) -> list[Kind]:
+    """What ``self.make()`` in a class may give besides what its own method does: that of a class below may be called.
+
+    What the other method gets is not said by this call: who makes such an object may call it, too.
+    """
     receiver, name = callee.receiver, callee.info.name
     if not isinstance(receiver, Inst) or receiver.sites or not isinstance(receiver.cls, ClassInfo):
         return []
@@ -31,7 +35,14 @@ def overriding(facts: Facts, callee: Func, node: ast.Call | None) -> list[Func]:
         return []
     if isinstance(function.value, ast.Call) and getattr(function.value.func, "id", "") == "super":
         return []
-    return [Func(one, Inst(heir)) for heir, one in those_below(facts, receiver.cls, name) if one is not callee.info]
+    found: list[Kind] = []
+    for heir, one in those_below(facts, receiver.cls, name):
+        if one is not callee.info and not one.is_announced:
+            facts.reads(one, "return")
+            if one.returns is not None:
+                own = class_of(one, Inst(heir))
+                found.append(one.returns if own is None else made_by(facts, one, one.returns, own))
+    return found
 
 
 def those_below(facts: Facts, cls: ClassInfo, name: str) -> list[tuple[ClassInfo, FuncInfo]]:

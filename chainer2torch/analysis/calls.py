@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.announced import overriding
+from chainer2torch.analysis.announced import instead
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, iteration, named_tuples, partials, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -139,10 +139,7 @@ class Calls(LibraryCalls):
         """The result of calling a value; ``rest`` is what more arguments may follow (``*batch``, ``**options``)."""
         if isinstance(callee, Func):
             own = self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
-            others = overriding(self, callee, node)
-            return join_all(
-                [own, *(self.call_function(one.info, one.receiver, args, keywords, node, rest) for one in others)]
-            )
+            return join_all([own, *instead(self, callee, node)])
         if isinstance(callee, Class):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
