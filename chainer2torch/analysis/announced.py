@@ -22,11 +22,8 @@ def attributes_below(facts: Interpreter, cls: ClassInfo, name: str) -> list[Kind
     return [heir.attrs[name] for heir in heirs]
 
 
-def instead(facts: Interpreter, callee: Func, node: ast.Call | None) -> list[Kind]:
-    """What ``self.make()`` in a class may give besides what its own method does: that of a class below may be called.
-
-    What the other method gets is not said by this call: who makes such an object may call it, too.
-    """
+def overriding(facts: Facts, callee: Func, node: ast.Call | None) -> list[Func]:
+    """The methods that ``self.make()`` in a class may call instead of its own: those of the classes below it."""
     receiver, name = callee.receiver, callee.info.name
     if not isinstance(receiver, Inst) or receiver.sites or not isinstance(receiver.cls, ClassInfo):
         return []
@@ -35,13 +32,20 @@ def instead(facts: Interpreter, callee: Func, node: ast.Call | None) -> list[Kin
         return []
     if isinstance(function.value, ast.Call) and getattr(function.value.func, "id", "") == "super":
         return []
+    below = those_below(facts, receiver.cls, name)
+    return [Func(one, Inst(heir)) for heir, one in below if one is not callee.info and not one.is_announced]
+
+
+def given_by(interpreter: Interpreter, methods: list[Func]) -> list[Kind]:
+    """What methods give, whatever they are called with: who makes their objects may call them, too."""
     found: list[Kind] = []
-    for heir, one in those_below(facts, receiver.cls, name):
-        if one is not callee.info and not one.is_announced:
-            facts.reads(one, "return")
-            if one.returns is not None:
-                own = class_of(one, Inst(heir))
-                found.append(one.returns if own is None else made_by(facts, one, one.returns, own))
+    for method in methods:
+        interpreter.reads(method.info, "return")
+        if method.info.returns is not None:
+            own = class_of(method.info, method.receiver)
+            found.append(
+                method.info.returns if own is None else made_by(interpreter, method.info, method.info.returns, own)
+            )
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.announced import instead
+from chainer2torch.analysis.announced import given_by, overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, iteration, named_tuples, partials, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -139,7 +139,11 @@ class Calls(LibraryCalls):
         """The result of calling a value; ``rest`` is what more arguments may follow (``*batch``, ``**options``)."""
         if isinstance(callee, Func):
             own = self.call_function(callee.info, callee.receiver, args, keywords, node, rest)
-            return join_all([own, *instead(self, callee, node)])
+            others = overriding(self, callee, node)
+            if others and any(map(_holds_host_array, (*args, *keywords.values()))):  # else it is a tensor there, too
+                others_give = [self.call_function(k.info, k.receiver, args, keywords, node, rest) for k in others]
+                return join_all([own, *others_give])
+            return join_all([own, *given_by(self, others)])
         if isinstance(callee, Class):
             return self._construct(callee.info, args, keywords, node, rest)
         if isinstance(callee, Inst):
@@ -262,8 +266,7 @@ class Calls(LibraryCalls):
         if kind is BOTTOM:
             return
         if kind.__class__ not in _HOLDS_NONE:
-            held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
-            if any(isinstance(k, HostArray) for one in held for k in options(one)):
+            if _holds_host_array(kind):
                 func.host_fed.add(name)
         for option in options(kind):
             if option.__class__ is Tensor:
@@ -356,6 +359,12 @@ def _are_objects(kind: Kind, looks: bool) -> bool:
 
 def _holds_objects(kind: Kind) -> bool:
     return any(isinstance(one, (Inst, Class, Func, Ref, Method)) for one in options(kind))
+
+
+def _holds_host_array(kind: Kind) -> bool:
+    """Whether a value is or holds an array of NumPy's."""
+    held = [item for k in options(kind) for item in (k, element_of(k) if isinstance(k, (Lst, Tup)) else k)]
+    return any(isinstance(k, HostArray) for one in held for k in options(one))
 
 
 def _with_shapes(node: ast.Call, args: list[Kind], keywords: dict[str, Kind]) -> tuple[list[Kind], dict[str, Kind]]:

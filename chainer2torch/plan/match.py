@@ -204,7 +204,11 @@ def _is_none(node: ast.expr, q: Question) -> Any:
             return UNDECIDED
         if isinstance(q.bound.given.get(node.id), _NEVER_NONE):
             return False
-        return _every(q.kinds(node.id), lambda k: k == NONE, _may_be_none)
+        found = _every(q.kinds(node.id), lambda k: k == NONE, _may_be_none)
+        given = q.bound.given.get(node.id)
+        if found is False and isinstance(given, (ast.Name, ast.Attribute)) and q.may_be_none(given):
+            return UNDECIDED  # a number for one caller, and None for another: kinds keep the number
+        return found
     value = evaluate(node, q)
     return UNDECIDED if value is UNDECIDED else value is None
 

@@ -270,7 +270,8 @@ print(run(0), run(1))
 }
 
 
-def _printed(code, style=None, helpers=()):
+def printed(code, style=None, helpers=(), names=None):
+    """What a program prints, its dtypes by their names alone; ``names`` gets what it defines."""
     compat = types.ModuleType("chainer_compat")
     if style is not None:
         exec(compile(compat_file.build(helpers, style=style), "<helpers>", "exec"), compat.__dict__)
@@ -279,6 +280,8 @@ def _printed(code, style=None, helpers=()):
     held = {"chainer_compat": compat, "the_program": module}
     with mock.patch.dict(sys.modules, held), contextlib.redirect_stdout(written):
         exec(compile(code, "<program>", "exec"), vars(module))
+        if names is not None:
+            names.update(vars(module))
     return (
         written.getvalue()
         .replace("torch.", "")
@@ -293,9 +296,9 @@ def test_both_values_count(name, style):
     program = _HEAD + _PROGRAMS[name]
     result = migrate_source(program, rules=load_rules(style=style, lazy=True))
     assert result.error is None
-    expected = _printed(program)
+    expected = printed(program)
     assert "float64" in expected
-    assert _printed(result.code, style, result.helpers) == expected
+    assert printed(result.code, style, result.helpers) == expected
 
 
 @pytest.mark.parametrize("style", ["native", "faithful"])

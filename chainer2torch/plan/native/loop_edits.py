@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import IntoFor, Operand, Remove, Replace, ReplaceStatement
@@ -168,6 +168,8 @@ class _Writer:
         context, decisions, batch = self.context, self.decisions, loop.batch
         self._mark(loop.uses)
         statement = loop.statement
+        if self.iterator.collates and isinstance(batch.target, ast.Name):
+            self._tests_of_kind(statement, batch.target.id)
         if not isinstance(statement, ast.While):
             if self.iterator.collates and batch.statements and loop.bound is not None:
                 parts = context.source.segment(batch.target)
@@ -191,6 +193,15 @@ class _Writer:
         start = context.source.start(statement)
         behind = loop.last is not None or loop.skip is not None
         decisions.edit(statement, IntoFor(start, inner, outer, behind, operands))
+
+    def _tests_of_kind(self, loop: ast.AST, batch: str) -> None:
+        """``isinstance(batch, tuple)``: a loader makes a list of the parts of a batch."""
+        for call in within(loop).of(ast.Call):
+            if len(call.args) != 2 or self.context.kind(call.func) != Ref("builtins.isinstance"):
+                continue
+            asked, of = call.args
+            if isinstance(asked, ast.Name) and asked.id == batch and self.context.kind(of) == Ref("builtins.tuple"):
+                self.decisions.replace(of, "(tuple, list)", {})
 
     def _bound(self, loop: Loop, target: ast.expr, operands: dict[str, Operand]) -> str:
         """What the inner loop binds: also the number of a batch, where the program asks whether it is the last one."""

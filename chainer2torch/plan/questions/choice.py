@@ -23,7 +23,7 @@ from chainer2torch.plan.questions.kept_on_device import is_brought_back
 from chainer2torch.plan.questions.device_specs import moves_by_number
 from chainer2torch.plan.questions.meeting_iterators import leaving_out_short_batches
 from chainer2torch.plan.questions.open_nones import is_open_none
-from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.plain_arrays import plain_arrays
@@ -100,7 +100,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
-        may_be_none=lambda node: may_be_none(context, node),
+        may_be_none=lambda node: may_hold_none(context, node),
         is_open_none=lambda node: is_open_none(context, node),
         is_single=lambda node: is_single(context, call, node),
         is_gpu_number=lambda node: moves_by_number(context, node),
