@@ -1,4 +1,4 @@
-"""Converters that ask for the number of a GPU: updaters of the program's own give them a torch.device, the library's the number."""
+"""Converters that ask for the number of a GPU: the library's updaters give it, the program's own a torch.device."""
 
 import re
 
@@ -126,7 +126,9 @@ def test_the_number_of_the_library_stays() -> None:
 
 
 def test_both_may_use_it() -> None:
-    program = LIBRARY.replace("UPDATER", "training.StandardUpdater").replace("DEVICE", "-1").replace("TEST", "device < 0")
+    program = (
+        LIBRARY.replace("UPDATER", "training.StandardUpdater").replace("DEVICE", "-1").replace("TEST", "device < 0")
+    )
     program = program.replace("def run", f"{OWN.strip()}\n\n\ndef run")
     program = program.replace("return HOSTS", "Own(Ones(), optimizer, converter=convert, device=-1).update()")
     assert "    if compat.get_device(device).type == 'cpu':" in migrated(program).code

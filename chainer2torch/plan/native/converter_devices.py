@@ -1,4 +1,4 @@
-"""``if device < 0:`` in a converter: some updaters and evaluators give it a torch.device, where Chainer gave the number.
+"""``if device < 0:`` in a converter: some updaters give it a torch.device, where Chainer gave the number.
 
 Up to version 5 of Chainer the device was the number of a GPU, -1 for none; a program that ran compares it with 0.
 Those of the program's own call ``self.converter(batch, self.device)``, and their ``self.device`` is a torch.device now.
