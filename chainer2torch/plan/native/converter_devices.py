@@ -35,6 +35,8 @@ class _Given(enum.Enum):
 def run(context: Context) -> Decisions:
     """Replaces such comparisons."""
     decisions = Decisions(context)
+    if context.migrated:  # the updaters of the output are none of Chainer's
+        return decisions
     for test in context.source.of(ast.Compare):
         assert isinstance(test, ast.Compare)
         found = _asked(test)
