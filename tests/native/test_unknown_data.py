@@ -47,6 +47,41 @@ def test_what_takes_lists_gets_what_there_is() -> None:
     assert "as_tensor" not in migrated("import chainer.links as L\n" + text).code
 
 
+MODEL = """
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.layer = LAYER
+
+    def forward(self, x):
+        return BODY
+
+
+model = L.Classifier(Net())
+
+
+def compute(x, t):
+    return model(x, t)
+"""
+
+
+@pytest.mark.parametrize(
+    "layer, body, made",
+    [
+        ("L.Linear(3, 2)", "F.relu(self.layer(x))", True),
+        ("L.NStepLSTM(1, 3, 2, 0.0)", "self.layer(None, None, x)[0][0]", False),
+        ("L.Linear(3, 2)", "self.layer(F.concat(x))", False),
+    ],
+)
+def test_a_classifier_of_a_model_that_takes_lists_gets_them(layer: str, body: str, made: bool) -> None:
+    code = migrated(MODEL.replace("LAYER", layer).replace("BODY", body)).code
+    assert ("torch.as_tensor(t)" in code) == made
+
+
 def test_a_model_gets_tensors_in_it() -> None:
     text = "class Net(chainer.Chain):\n    def loss(self, y, t):\n        return F.softmax_cross_entropy(y, t)\n"
     assert "as_tensor" not in migrated("import chainer.links as L\n" + text).code

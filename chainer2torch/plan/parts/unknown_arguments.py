@@ -55,13 +55,26 @@ def _is_of_library(kind: Kind) -> bool:
 def _given_to(context: Context, kind: Kind, call: ast.Call, argument: ast.expr) -> bool:
     """Whether a layer, or a loss whose labels they are, wants an array there."""
     if isinstance(kind, Inst):
-        first = _first_layer(context, kind)
-        cls = str(first.cls) if isinstance(first, Inst) else ""
-        if not cls.startswith("chainer.links.") or cls.startswith(LINKS_OF_LISTS):
-            return False
-        return cls == _CLASSIFIER or call.args[:1] == [argument]
+        if kind.cls != _CLASSIFIER:
+            return _is_layer(context, kind) and call.args[:1] == [argument]
+        held = [context.analysis.objects.get(site, {}).get("predictor", UNKNOWN) for site in kind.sites]
+        return bool(held) and all(_is_layer(context, part) or _is_of_tensors(context, part) for part in held)
     row = context.rules.rows.get(kind.name) if isinstance(kind, Ref) and kind.name in _LABELLED else None
     return row is not None and row.signature is not None and call.args[1:2] == [argument]
+
+
+def _is_layer(context: Context, kind: Kind) -> bool:
+    """Whether it is a layer of Chainer's, or a stack whose first one is, that takes no lists."""
+    first = _first_layer(context, kind) if isinstance(kind, Inst) else kind
+    cls = str(first.cls) if isinstance(first, Inst) else ""
+    return cls.startswith("chainer.links.") and not cls.startswith((*LINKS_OF_LISTS, _CLASSIFIER))
+
+
+def _is_of_tensors(context: Context, kind: Kind) -> bool:
+    """Whether a model uses what it is called with as a tensor alone."""
+    info = _called(context, kind) if isinstance(kind, Inst) else None
+    names = [] if info is None else [argument.arg for argument in info.node.args.args[1:2]]
+    return info is not None and bool(names) and _uses_tensor(context, info, names[0], 0)
 
 
 def _first_layer(context: Context, kind: Inst, depth: int = 0) -> Kind:
@@ -99,6 +112,10 @@ def _takes_tensor(context: Context, info: FuncInfo | None, call: ast.Call, argum
     if info is None or depth > _DEPTH:
         return False
     name = next((name for name, value in bound(info, call) if value is argument), "")
+    return _uses_tensor(context, info, name, depth)
+
+
+def _uses_tensor(context: Context, info: FuncInfo, name: str, depth: int) -> bool:
     ways = [_way(context, info, use, depth) for use in info.uses.get(name, ())]
     return None not in ways and True in ways
 
