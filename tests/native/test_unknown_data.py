@@ -42,8 +42,18 @@ def test_what_takes_it(name: str) -> None:
     assert "torch.as_tensor(x)" in code
 
 
-def test_what_takes_lists_gets_what_there_is() -> None:
-    text = "net = L.NStepLSTM(1, 3, 2, 0.0)\n\n\ndef compute(x):\n    return net(None, None, x)[0]\n"
+@pytest.mark.parametrize(
+    "layer, call",
+    [
+        ("L.NStepLSTM(1, 3, 2, 0.0)", "net(None, None, load())[0]"),
+        ("L.StatelessLSTM(3, 2)", "net(load(), load(), load())[0]"),  # the first state may be None
+        ("L.CRF1d(3)", "net(load(), load())"),
+    ],
+)
+def test_lists_and_states_stay_what_they_are(layer: str, call: str) -> None:
+    text = (
+        f"import pickle\n\n\ndef load():\n    return pickle.load(open('a', 'rb'))\n\n\nnet = {layer}\n\n\ny = {call}\n"
+    )
     assert "as_tensor" not in migrated("import chainer.links as L\n" + text).code
 
 

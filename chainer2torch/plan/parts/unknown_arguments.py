@@ -20,6 +20,11 @@ from chainer2torch.plan.questions.called_methods import called_method
 from chainer2torch.plan.questions.nones import bound
 
 _DEPTH = 3
+# what they are called with first is a state, which may be None, or a list
+_OTHER_INPUTS = tuple(
+    f"chainer.links.{name}"
+    for name in ("Stateless", "ChildSum", "Nary", "CRF1d", "Caffe", "TheanoFunction", "Parameter")
+)
 _CLASSIFIER = "chainer.links.Classifier"
 _LABELLED = frozenset({"chainer.functions.softmax_cross_entropy", "chainer.functions.accuracy"})
 _OF_ARRAYS = frozenset({"array", "data", "ndim", "shape", "size"})
@@ -67,7 +72,7 @@ def _is_layer(context: Context, kind: Kind) -> bool:
     """Whether it is a layer of Chainer's, or a stack whose first one is, that takes no lists."""
     first = _first_layer(context, kind) if isinstance(kind, Inst) else kind
     cls = str(first.cls) if isinstance(first, Inst) else ""
-    return cls.startswith("chainer.links.") and not cls.startswith((*LINKS_OF_LISTS, _CLASSIFIER))
+    return cls.startswith("chainer.links.") and not cls.startswith((*LINKS_OF_LISTS, *_OTHER_INPUTS, _CLASSIFIER))
 
 
 def _is_of_tensors(context: Context, kind: Kind) -> bool:
