@@ -34,6 +34,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.names_in_files import NamesInFile
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
 from chainer2torch.analysis.scopes import is_own_of_expression
+from chainer2torch.analysis.sent_backward import losses_of_caller
 from chainer2torch.analysis.source import Source, nodes_of
 
 _LEAVES = frozenset({"Variable", "Parameter"})
@@ -45,13 +46,7 @@ _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "sh
 _GROWS = frozenset({"append", "extend", "insert"})
 _GRAD = Ref("chainer.grad")
 _COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
-_WITHOUT_GRAPH = (
-    "torch.Generator",
-    "torch.device",
-    "torch.load",
-    "torch.optim.",
-    "torch.utils.data.",
-)  # what these make
+_WITHOUT_GRAPH = ("torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +164,9 @@ class _Reading:
         return state
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, state: State) -> State:
+        if name := losses_of_caller(node):
+            step = Step(next(self.numbers))  # what the caller computed all of them from
+            state = {name: Value(frozenset({step.made}), frozenset({step})), **state}
         for _ in range(2):
             inside = dict(state)
             if isinstance(node, ast.While):

@@ -8,6 +8,28 @@ from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import UNKNOWN, Folder, Kind, Mod, Ref
 from chainer2torch.analysis.libraries import HELPERS
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.source import Source
+
+
+def hidden_imports(source: Source) -> frozenset[ast.alias]:
+    """The names that the next imports of a file bind anew: ``from chainer import datasets`` above scikit-learn's.
+
+    Nothing reads what they gave: there are only imports in between.
+    """
+    hidden: set[ast.alias] = set()
+    bound: dict[str, ast.alias] = {}
+    for statement in source.tree.body:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            bound.clear()
+            continue
+        for alias in statement.names:
+            name = alias.asname or alias.name
+            if isinstance(statement, ast.Import) and "." in name:
+                continue  # `import a.b` adds to what `a` is
+            if name in bound:
+                hidden.add(bound[name])
+            bound[name] = alias
+    return frozenset(hidden)
 
 
 class ImportStatements(Interpreter):
@@ -16,6 +38,9 @@ class ImportStatements(Interpreter):
     def _stmt_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             found = self.project.find(alias.name, self.module)
+            if alias in self.once_a_file(hidden_imports, self.module.source):
+                self.bindings[alias] = UNKNOWN if found is not None else self._outside(alias.name)
+                continue
             if alias.asname:
                 kind = self.module_kind(found) if found is not None else self._outside(alias.name)
                 self.store(alias.asname, kind)
@@ -48,7 +73,8 @@ class ImportStatements(Interpreter):
             else:
                 kind = self._outside(f"{name}.{alias.name}")
             self.bindings[alias] = kind
-            self.store(alias.asname or alias.name, kind)
+            if alias not in self.once_a_file(hidden_imports, self.module.source):
+                self.store(alias.asname or alias.name, kind)
 
     def _outside(self, name: str) -> Ref:
         """A name outside the project. The helpers of an earlier run are the same wherever they lie."""

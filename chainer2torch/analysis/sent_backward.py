@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -44,3 +44,25 @@ def has_own_backward(source: Source) -> bool:
         node.name == "backward" and len(node.args.args) - len(node.args.defaults) <= 1
         for node in source.of(ast.FunctionDef)
     )
+
+
+def losses_of_caller(loop: ast.For | ast.AsyncFor | ast.While) -> str:
+    """The name through whose items a loop goes, each of which it sends backward: ``for name, loss in losses.items()``.
+
+    Where nothing says what they were computed from, it may be the same: the losses of a GAN on one batch.
+    """
+    if isinstance(loop, ast.While):
+        return ""
+    targets = {n.id for n in nodes_of(loop.target) if isinstance(n, ast.Name)}
+    items = loop.iter
+    if isinstance(items, ast.Call) and isinstance(items.func, ast.Attribute) and items.func.attr in ("items", "values"):
+        items = items.func.value
+    sent = any(
+        isinstance(n, ast.Attribute)
+        and n.attr == "backward"
+        and isinstance(n.value, ast.Name)
+        and n.value.id in targets
+        for statement in loop.body
+        for n in nodes_of(statement)
+    )
+    return ast.unparse(items) if sent and isinstance(items, (ast.Name, ast.Attribute)) else ""

@@ -7,6 +7,7 @@ from chainer2torch.engine import Options, migrate_source
 HEAD = """import chainer
 import chainer.functions as F
 import chainer.links as L
+import keras, tensorflow as tf
 import cv2, h5py, librosa, numpy as np, pandas as pd, scipy.misc, skimage.io, sklearn.datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -32,6 +33,11 @@ def migrated(body):
         "librosa.load('a.wav')[0]",
         "sklearn.datasets.load_iris().data",
         "sklearn.datasets.load_iris()['target']",
+        "sklearn.datasets.load_iris(return_X_y=True)[0]",
+        "sklearn.datasets.load_digits(return_X_y=True, as_frame=False)[1]",
+        "sklearn.datasets.load_wine(return_X_y=False).data",
+        "keras.datasets.mnist.load_data()[1][0]",
+        "tf.keras.datasets.cifar10.load_data()[0][1]",
         "sklearn.datasets.make_moons()[0]",
         "StandardScaler().fit_transform(a)",
         "pd.read_csv('a.csv').values",
@@ -53,7 +59,9 @@ def test_an_array_becomes_a_tensor_where_a_model_gets_it(value):
         "cv2.other(a)",
         "pd.read_csv('a.csv').other",
         "h5py.File('a.h5')['x']",
-        "sklearn.datasets.load_iris(return_X_y=True)",
+        "sklearn.datasets.load_iris(return_X_y=a)[0]",
+        "sklearn.datasets.load_iris(return_X_y=True, as_frame=True)[0]",
+        "keras.datasets.imdb.load_data()[0][0]",
         "sklearn.datasets.load_files('d').data",
         "sklearn.datasets.fetch_20newsgroups().data",
         "sklearn.preprocessing.OneHotEncoder().fit_transform(a)",

@@ -30,6 +30,15 @@ def test_the_assignment_goes_and_the_name_is_the_programs():
 
 
 @pytest.mark.parametrize(
+    "module", ["iterators", "datasets", "optimizers", "initializers", "training.extensions", "training.updaters"]
+)
+def test_other_modules_of_chainers(module):
+    put = f"chainer.{module}.Mine = Own\n\n\ndef run():\n    return chainer.{module}.Mine()\n"
+    code = migrate_source(f"import chainer\n\n\nclass Own:\n    pass\n\n\n{put}").code
+    assert "TODO(chainer2torch" not in code and "Mine" not in code and "return Own()" in code
+
+
+@pytest.mark.parametrize(
     "text",
     [
         # its name means another thing there

@@ -113,7 +113,12 @@ class Net(Base):
 
 
 @pytest.mark.parametrize(
-    "name, state", [("__setattr__(self, name, value)", "review"), ("__getattr__(self, name)", "manual")]
+    "name, state",
+    [
+        ("__setattr__(self, name, value)", "review"),
+        ("__getattr__(self, name)", "manual"),
+        ("__getattribute__(self, name)", "manual"),
+    ],
 )
 def test_own_access_to_attributes_is_shown_to_a_person(name, state):
     method = f"    def {name}:\n        pass\n\n"

@@ -1,10 +1,10 @@
-"""Converters that ask for the number of a GPU get a torch.device from the updaters and evaluators of the output."""
+"""Converters that ask for the number of a GPU: the library's updaters give it, the program's own a torch.device."""
 
 import re
 
 import pytest
 
-from tests.support.native_snippets import migrated
+from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
 import chainer.links as L
@@ -68,3 +68,67 @@ def test_numbers_of_other_functions_stay() -> None:
     assert converter("device < 0", program=PROGRAM.replace("converter=convert, ", "")) == "device < 0"
     swapped = PROGRAM.replace("def convert(batch, device)", "def convert(device, batch)")
     assert converter("device < 0", program=swapped) == "device < 0"
+
+
+LIBRARY = """
+import numpy as np
+import chainer.links as L
+from chainer import cuda, training
+from chainer.training import extensions
+
+
+class Ones(chainer.dataset.Iterator):
+    epoch, is_new_epoch, epoch_detail = 0, False, 0.0
+
+    def __next__(self):
+        return np.ones((2, 3), 'f')
+
+
+HOSTS = []
+
+
+def convert(batch, device):
+    if TEST:
+        HOSTS.append('host')
+    return batch, batch
+
+
+def run(xs, gpu=-1):
+    model = L.Classifier(L.Linear(3, 3), chainer.functions.mean_squared_error)
+    model.compute_accuracy = False
+    optimizer = chainer.optimizers.SGD()
+    optimizer.setup(model)
+    updater = UPDATER(Ones(), optimizer, converter=convert, device=DEVICE)
+    trainer = training.Trainer(updater, (2, 'iteration'))
+    trainer.run()
+    return HOSTS
+"""
+OWN = """
+class Own(training.StandardUpdater):
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        self.get_optimizer('main').update(self.get_optimizer('main').target, *batch)
+
+
+"""
+
+
+@pytest.mark.parametrize("device", ["-1", "gpu", "chainer.get_device(gpu)"])
+def test_who_gives_it(device: str) -> None:
+    program = LIBRARY.replace("UPDATER", "training.StandardUpdater").replace("DEVICE", device)
+    theirs, ours, _ = run(program.replace("TEST", "device < 0"))
+    assert theirs == ours == ["host", "host"]
+
+
+def test_the_number_of_the_library_stays() -> None:
+    program = LIBRARY.replace("UPDATER", "training.StandardUpdater").replace("DEVICE", "-1")
+    assert "    if device < 0:" in migrated(program.replace("TEST", "device < 0")).code
+
+
+def test_both_may_use_it() -> None:
+    program = (
+        LIBRARY.replace("UPDATER", "training.StandardUpdater").replace("DEVICE", "-1").replace("TEST", "device < 0")
+    )
+    program = program.replace("def run", f"{OWN.strip()}\n\n\ndef run")
+    program = program.replace("return HOSTS", "Own(Ones(), optimizer, converter=convert, device=-1).update()")
+    assert "    if compat.get_device(device).type == 'cpu':" in migrated(program).code

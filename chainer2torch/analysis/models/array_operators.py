@@ -47,7 +47,9 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     if len(pair) == 1:
         other = b if pair[0] is a else a
         if scalar_type(other) is None:
-            return dataclasses.replace(pair[0], rank=None, dtype=None)
+            wide = isinstance(pair[0], Tensor) and pair[0].array and pair[0].dtype == "float64" and pair[0].rank != 0
+            # beside a number it stays float64, beside a Variable it gets the Variable's dtype
+            return dataclasses.replace(pair[0], rank=None, dtype="floating" if wide else None)
         if pair[0].dtype == "bool" and scalar_type(other) == "int":
             return dataclasses.replace(pair[0], dtype="int64")  # it counts
         keep = scalar_type(other) != "float" or (pair[0].dtype or "").startswith("float")

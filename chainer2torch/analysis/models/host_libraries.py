@@ -104,6 +104,7 @@ _SPLIT = frozenset(
     f"sklearn.{module}.train_test_split"
     for module in ("cross_validation", "cross_validation._split", "model_selection")
 )
+_KERAS = frozenset({"mnist", "fashion_mnist", "cifar10", "cifar100"})
 # others hold texts (fetch_20newsgroups, load_files) or sparse matrices
 _DATA_SETS = frozenset(
     {
@@ -111,6 +112,7 @@ _DATA_SETS = frozenset(
         *("fetch_mldata", "fetch_california_housing", "fetch_olivetti_faces", "fetch_lfw_people"),
     }
 )
+_PAIR = Tup((HostArray(2), HostArray()))  # what to learn from, and what
 _ESTIMATING = frozenset(
     {"preprocessing", "decomposition", "cluster", "manifold", "linear_model", "svm", "ensemble", "neighbors", "mixture"}
 )
@@ -156,6 +158,8 @@ _METHODS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kind:
     """What a function of one of these libraries returns; unknown for any other."""
     package = name.split(".", 1)[0]
+    if _is_loader(name):
+        return Tup((Tup((HostArray(), HostArray())),) * 2)
     if name in _SPLIT:
         return Tup(tuple(_part(kind) for kind in args for _ in range(2)))
     if name in _LIKE or name in _SAME_TYPE:
@@ -166,10 +170,19 @@ def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kin
     return parse_spec(_FUNCTIONS.get(name, "unknown"))
 
 
+def _is_loader(name: str) -> bool:
+    """``keras.datasets.mnist.load_data``: a pair of arrays to train on, and one to test with."""
+    parts = name.split(".")
+    return parts[-4:-2] == ["keras", "datasets"] and parts[-2] in _KERAS and parts[-1] == "load_data"
+
+
 def _of_sklearn(name: str, keywords: Mapping[str, Kind]) -> Kind:
     *module, last = name.split(".")
     if module == ["sklearn", "datasets"] and last in _DATA_SETS:
-        return UNKNOWN if "return_X_y" in keywords or "as_frame" in keywords else Inst(_DATA)
+        if keywords.get("as_frame", Const(False)) != Const(False):
+            return UNKNOWN
+        pair = keywords.get("return_X_y", Const(False))
+        return Inst(_DATA) if pair == Const(False) else _PAIR if pair == Const(True) else UNKNOWN
     estimates = module[1:2] and module[1] in _ESTIMATING and last[:1].isupper() and last not in _SPARSE
     return Inst(_ESTIMATOR) if estimates else UNKNOWN
 

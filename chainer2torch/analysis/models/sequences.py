@@ -16,7 +16,7 @@ from chainer2torch.analysis.models.shapes import rank_of
 from chainer2torch.analysis.module_index import ClassInfo
 
 SEQUENTIAL = "chainer.Sequential"
-_LAYERS = "*layers"
+LAYERS = "*layers"
 _REPEATED = "*repeated"
 _ADDING = {"append": 0, "insert": 1, "extend": 0, "__iadd__": 0}
 # methods that neither call the layers nor hand them out, and after which they are the same in the same order
@@ -207,12 +207,12 @@ def _held(interpreter: Interpreter, owner: ClassInfo | int) -> Kind | None:
     if isinstance(owner, ClassInfo):
         for cls in interpreter.mro(owner):
             if isinstance(cls, ClassInfo):
-                interpreter.reads(cls, _LAYERS)
-                if _LAYERS in cls.attrs:
-                    return cls.attrs[_LAYERS]
+                interpreter.reads(cls, LAYERS)
+                if LAYERS in cls.attrs:
+                    return cls.attrs[LAYERS]
         return None
-    interpreter.reads(owner, _LAYERS)
-    return interpreter.objects.get(owner, {}).get(_LAYERS)
+    interpreter.reads(owner, LAYERS)
+    return interpreter.objects.get(owner, {}).get(LAYERS)
 
 
 def _keep(interpreter: Interpreter, owner: ClassInfo | int, layers: Kind) -> None:
@@ -221,10 +221,10 @@ def _keep(interpreter: Interpreter, owner: ClassInfo | int, layers: Kind) -> Non
     if old is not None and old != layers and not (isinstance(old, Tup) and isinstance(layers, Tup)):
         layers = Lst(_any_of([*_elements(old), *_elements(layers)]))
     if isinstance(owner, ClassInfo):
-        interpreter.set_attribute(owner, _LAYERS, layers)
+        interpreter.set_attribute(owner, LAYERS, layers)
         return
     held = interpreter.objects.setdefault(owner, {})
-    new = join(held.get(_LAYERS), layers)
-    if new != held.get(_LAYERS):
-        held[_LAYERS] = new
-        interpreter.changed(owner, _LAYERS)
+    new = join(held.get(LAYERS), layers)
+    if new != held.get(LAYERS):
+        held[LAYERS] = new
+        interpreter.changed(owner, LAYERS)

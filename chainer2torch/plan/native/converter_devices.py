@@ -1,12 +1,18 @@
-"""``if device < 0:`` in a converter: updaters and evaluators give it a torch.device, where Chainer gave the number.
+"""``if device < 0:`` in a converter: some updaters give it a torch.device, where Chainer gave the number.
 
 Up to version 5 of Chainer the device was the number of a GPU, -1 for none; a program that ran compares it with 0.
+Those of the program's own call ``self.converter(batch, self.device)``, and their ``self.device`` is a torch.device now.
+Those of the library go on giving plain functions the number.
 """
 
 from __future__ import annotations
 
 import ast
+import enum
 
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Const, Inst, Scalar, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.flows import references
@@ -18,19 +24,29 @@ _A_GPU = frozenset({("GtE", 0), ("Gt", -1), ("NotEq", -1)})
 _TURNED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}
 
 
+class _Given(enum.Enum):
+    """What a converter gets as its device."""
+
+    NUMBER = "number"
+    DEVICE = "device"
+    EITHER = "either"
+
+
 def run(context: Context) -> Decisions:
     """Replaces such comparisons."""
     decisions = Decisions(context)
+    if context.migrated:  # the updaters of the output are none of Chainer's
+        return decisions
     for test in context.source.of(ast.Compare):
         assert isinstance(test, ast.Compare)
         found = _asked(test)
         if found is None:
             continue
         name, is_gpu = found
-        called = _of_converter(context, name)
-        if called is None:
+        given = _of_converter(context, name)
+        if given is None or given is _Given.NUMBER:
             continue
-        device = "native.get_device(device).type" if called else "device.type"  # a caller may give the number
+        device = "device.type" if given is _Given.DEVICE else "native.get_device(device).type"
         template = f"{device} {'!=' if is_gpu else '=='} 'cpu'"
         decisions.replace(test, template, {"device": context.operand(name)})
     return decisions
@@ -56,8 +72,8 @@ def _number(node: ast.expr) -> int | None:
     return sign * value.value if plain else None  # type: ignore[attr-defined]
 
 
-def _of_converter(context: Context, name: ast.Name) -> bool | None:
-    """Whether a name is the device that a converter gets: True where the program calls the converter itself, too."""
+def _of_converter(context: Context, name: ast.Name) -> _Given | None:
+    """What the converter gets whose device a name is; None: it is none."""
     function = context.source.enclosing(name, *_FUNCTIONS)
     while isinstance(function, _FUNCTIONS):
         arguments = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
@@ -66,8 +82,43 @@ def _of_converter(context: Context, name: ast.Name) -> bool | None:
             if info is None or isinstance(function, ast.Lambda) or arguments.index(name.id) != 1:
                 return None
             used = list(references(context, info))
-            if not any(isinstance(parent, ast.keyword) and parent.arg == "converter" for parent, _ in used):
+            given = {_by(context, parent) for parent, _ in used if _is_converter(parent)}
+            if not given:
                 return None
-            return any(isinstance(parent, ast.Call) and parent.func is node for parent, node in used)
+            called = any(isinstance(parent, ast.Call) and parent.func is node for parent, node in used)
+            return given.pop() if len(given) == 1 and not called else _Given.EITHER
         function = context.source.enclosing(function, *_FUNCTIONS)
     return None
+
+
+def _is_converter(parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.keyword) and parent.arg == "converter"
+
+
+def _by(context: Context, keyword: ast.AST | None) -> _Given:
+    """What the updater or evaluator gives a converter that is made with a keyword."""
+    sources = [module.source for module in context.analysis.project.modules.values()]
+    call = next(source.parents[keyword] for source in sources if keyword in source.parents)
+    kinds = options(context.analysis.kind(call))
+    if not isinstance(call, ast.Call) or not all(isinstance(kind, Inst) for kind in kinds):
+        return _Given.EITHER
+    classes = [kind.cls for kind in kinds if isinstance(kind, Inst)]
+    if all(_calls_converter(context.analysis, cls) for cls in classes):
+        return _Given.DEVICE
+    device = next((each.value for each in call.keywords if each.arg == "device"), None)
+    number = device is None or all(_is_number(kind) for kind in options(context.analysis.kind(device)))
+    return _Given.NUMBER if number and not any(isinstance(cls, ClassInfo) for cls in classes) else _Given.EITHER
+
+
+def _is_number(kind: object) -> bool:
+    return kind == Scalar("int") or isinstance(kind, Const) and type(kind.value) is int
+
+
+def _calls_converter(analysis: Facts, cls: str | ClassInfo) -> bool:
+    """Whether a class of the program's own calls its converter itself."""
+    owners = [owner for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)]
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "converter" and isinstance(node.ctx, ast.Load)
+        for owner in owners
+        for node in ast.walk(owner.node)
+    )

@@ -15,6 +15,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
 from chainer2torch.analysis.kinds import Func, Inst, Kind, Unknown, options
 from chainer2torch.analysis.module_index import FuncInfo
+from chainer2torch.analysis.sent_backward import losses_of_caller
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.graph_use import is_shared_by_callers
@@ -29,6 +30,9 @@ Graph = Mapping[str, int]  # the models that a graph goes through, and how many 
 def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module) -> frozenset[str]:
     """The optimizers, as a function or file writes them, after whose update a graph from before it goes backward."""
     walk = _Walk(analysis, code)
+    for node in nodes_of(code):
+        if isinstance(node, (ast.For, ast.AsyncFor)) and losses_of_caller(node):
+            walk.handed(node.target)
     for statement in _statements(code.body):
         walk.take(statement)
     return frozenset(walk.crossed)
@@ -92,6 +96,10 @@ class _Walk:
         }
 
         self._objects = _called_in(function) | set(self._models.values())
+
+    def handed(self, losses: ast.expr) -> None:
+        """The names of a loop hold graphs that the caller made: through which models is not known."""
+        self._graphs.update({n.id: {"": 0} for n in nodes_of(losses) if isinstance(n, ast.Name)})
 
     def take(self, statement: ast.stmt) -> None:
         """Finds old graphs that a statement sends backward, and takes it into account for what follows."""

@@ -8,6 +8,8 @@ import re
 import sys
 from collections.abc import Collection, Iterable
 
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.import_statements import hidden_imports
 from chainer2torch.analysis.definitions import OF_PYTHON
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.scopes import Scope
@@ -60,14 +62,22 @@ def unused_imports(
     uses = _uses(context, ledger, {name for _, _, name in found}, gone)
     uses |= {(context.source.tree, name) for name in taken}
     removals: Removals = {}
+    hidden = context.analysis.once(_hidden)
     for statement in {s for s, _, _ in found}:
         unused = frozenset(
-            i for s, i, name in found if s is statement and (context.scope(s.names[i], name), name) not in uses
+            i
+            for s, i, name in found
+            if s is statement and ((context.scope(s.names[i], name), name) not in uses or s.names[i] in hidden)
         )
         removable |= {name for s, i, name in found if s is statement and i in unused}
         if unused:
             removals[statement] = unused
     return removals, frozenset(removable - keep)
+
+
+def _hidden(analysis: Facts) -> frozenset[ast.alias]:
+    """The imported names of a project that the next import binds anew."""
+    return frozenset().union(*(hidden_imports(module.source) for module in analysis.project.modules.values()))
 
 
 def is_chainer(context: Context, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:

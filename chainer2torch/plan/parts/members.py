@@ -117,6 +117,10 @@ def _of_one_kind(context: Context, decisions: Decisions, node: ast.Attribute, ro
         _attribute(context, decisions, node, row)
     elif isinstance(parent, ast.Call) and parent.func is node:
         emit_call(context, decisions, parent, own_row(context, node, row), node, receiver=node.value)
+    elif row.value is not None:  # a class: `isinstance(x, xp.ndarray)`
+        if row.value != f"self.{node.attr}":
+            decisions.replace(node, row.value, {"self": context.operand(node.value)})
+        decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
     elif not row.cases:
         decisions.mark(node, row, row.name, row.state, row.note)
     else:

@@ -11,7 +11,10 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Remove
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_MODULES = ("chainer.functions", "chainer.links")
+_MODULES = (
+    *("chainer.functions", "chainer.links", "chainer.iterators", "chainer.datasets", "chainer.optimizers"),
+    *("chainer.training.extensions", "chainer.training.updaters", "chainer.training.triggers", "chainer.initializers"),
+)
 
 
 def put_there(context: Context, decisions: Decisions, node: ast.expr, name: str) -> bool:

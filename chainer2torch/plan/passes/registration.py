@@ -39,6 +39,11 @@ _OWN_ACCESS = {
         "PyTorch finds parameters and modules through nn.Module's own __getattr__, which this "
         "one hides; begin it with `try: return super().__getattr__(name)`, `except AttributeError: pass`",
     ),
+    "__getattribute__": (
+        "manual",
+        "nn.Module keeps its parameters in tables that it looks up through this method, before they are there, too; "
+        "ask `self.__dict__` and `self._parameters` in it, and no attribute of the object",
+    ),
 }
 
 
