@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import names_of, parsed
