@@ -45,8 +45,6 @@ def _is_taken_apart(context: Context, call: ast.Call) -> bool:
     if isinstance(parent, ast.Starred):
         return isinstance(context.source.parents.get(parent), ast.Call)
     return isinstance(parent, ast.Assign) and all(isinstance(t, (ast.List, ast.Tuple)) for t in parent.targets)
-        isinstance(target, (ast.List, ast.Tuple)) for target in parent.targets
-    )
 
 
 __all__ = ["is_plain_batch", "may_hold_lists"]
