@@ -119,6 +119,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
+    from chainer2torch.rewrite.merged_casts import with_merged_casts
     from chainer2torch.rewrite.named_devices import with_named_devices
     from chainer2torch.rewrite.torch_names import Helpers, Names, OwnFunction
 
@@ -168,7 +169,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
         result.error = "left as it is: a table of numbers would not be the same"
         return source
     notebook = context.module.path.endswith(".ipynb")
-    result.code = with_named_devices(applied.code) if native and not notebook else applied.code
+    result.code = applied.code
+    if native and not notebook:
+        result.code = with_merged_casts(with_named_devices(applied.code), source.text)
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
     result.said = frozenset(said_by(output, own=True))
