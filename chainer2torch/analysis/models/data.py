@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.array_kinds import dtype_of, on_device
 from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -93,8 +93,8 @@ def _examples(interpreter: Interpreter, dataset: Kind) -> Kind:
 def _image_file(made: dict[str, Kind], labelled: bool) -> Kind:
     """The image that is read from a file, channels first, and its label, an array without axes."""
     as_usual = made.get("dtype", NONE) == NONE
-    image = HostArray(3, "float32" if as_usual else None)
-    return Tup((image, HostArray(0, None if "label_dtype" in made else "int32"))) if labelled else image
+    image = HostArray(3, "float32" if as_usual else dtype_of(made["dtype"]))
+    return Tup((image, HostArray(0, dtype_of(made.get("label_dtype"))))) if labelled else image
 
 
 def transformed(interpreter: Interpreter, made: dict[str, Kind]) -> Kind:
