@@ -50,11 +50,24 @@ def _own(analysis: Analysis) -> _Own | None:
     given = [_given(analysis, module, node) for _, node in named]
     single = all(_takes_one(analysis, module.source.parents[node]) for _, node in named)
     asked = {name for other in modules for name in other.source.attributes}
-    bound = {alias.asname or alias.name for alias in module.source.of(ast.alias)} | module.source.assigned
     functions = {names for names in given if names is not None}
-    if None in given or len(functions) > 1 or _LOOKED_INTO & asked or _NAME in bound:
+    if None in given or len(functions) > 1 or _LOOKED_INTO & asked or _is_taken(module, modules):
         return None
     return _Own(module, _text(next(iter(functions)), asked, single))
+
+
+def _is_taken(module: ModuleInfo, modules: list[ModuleInfo]) -> bool:
+    """Whether the name may mean something else in the file, also by ``from net import *`` of some file or library."""
+    if any(_NAME in other.source.assigned for other in modules):
+        return True
+    files = {part for other in modules for part in other.path.removesuffix(".py").split("/")}
+    for statement in module.source.of(ast.Import, ast.ImportFrom):
+        names = {alias.asname or alias.name for alias in statement.names}
+        source = getattr(statement, "module", None) or ""
+        own = bool(getattr(statement, "level", 0)) or source.split(".")[-1] in files
+        if _NAME in names or "*" in names and not own and source.split(".")[0] != "chainer":
+            return True
+    return False
 
 
 def _names(analysis: Analysis, module: ModuleInfo) -> Iterator[ast.expr]:
@@ -98,7 +111,9 @@ def _has_one_parameter(analysis: Analysis, model: Inst) -> bool:
         )
         if method is not None:
             a = method.node.args
-            plain = not (a.vararg or a.kwarg or a.defaults or a.kwonlyargs or method.node.decorator_list)
+            plain = not (
+                a.vararg or a.kwarg or a.defaults or a.kwonlyargs or getattr(method.node, "decorator_list", ())
+            )
             return plain and len(a.posonlyargs) + len(a.args) == 2
     return False
 

@@ -73,6 +73,7 @@ def test_a_model_of_several_arguments():
         program(", lossfun=globals()['_loss']"),
         program(asked="float(model.accfun(x[:, :2], t).array)"),
         program().replace("def train", "Classifier = None\ndef train"),
+        "from lightgbm import *\n" + program(),
         program().replace("def train", "class Mine(L.Classifier):\n    pass\n\ndef train"),
         program().replace("def train", "kinds = [L.Classifier]\ndef train"),
     ],
@@ -85,5 +86,10 @@ def test_two_files_share_the_helper():
     files = {"one.py": HEAD + program(), "two.py": "import one\n" + HEAD + program()}
     found = migrate_sources(files, options=Options(style="native"))
     assert all("compat.Classifier(" in result.code for result in found.values())
+    other = "from net import *\n" + HEAD + program()  # whose classifier is another one
+    files = {"one.py": other, "net.py": "class Classifier:\n    pass\n"}
+    assert "compat.Classifier(" in migrate_sources(files, options=Options(style="native"))["one.py"].code
+    files["net.py"] = "class Net:\n    pass\n"
+    assert "class Classifier(" in migrate_sources(files, options=Options(style="native"))["one.py"].code
     alone = migrate_sources({**files, "two.py": "import one\n"}, options=Options(style="native"))
     assert "class Classifier(" in alone["one.py"].code
