@@ -356,13 +356,13 @@ def run(_):
     x, z = rng.rand(2, 4).astype('f'), rng.rand(2, 3).astype('f')
     return [float(Stepper().all(opt_one, opt_two, opt_gen, x, z).array) for i in range(3)]
 """
-ASKED = "        one, two, gen = {models}\n"
-EACH = "        one = opt_one.target\n        two = opt_two.target\n        gen = opt_gen.target\n"
+PLACE = "        one, two, gen = {models}\n"
+ONE_BY_ONE = "        one = opt_one.target\n        two = opt_two.target\n        gen = opt_gen.target\n"
 
 
 def test_models_that_optimizers_are_asked_for_are_apart() -> None:
-    text = HEAD + TARGETS.replace(ASKED, EACH)
+    text = HEAD + TARGETS.replace(PLACE, ONE_BY_ONE)
     theirs, ours, code = run(text)
     assert ours == pytest.approx(theirs, rel=1e-5) and "step_keeping_graphs" not in code, code
-    again = EACH + "        one = gen\n"  # the name is bound twice: which model it is, nobody knows
-    assert "step_keeping_graphs" in migrated(HEAD + TARGETS.replace(ASKED, again)).code
+    again = ONE_BY_ONE + "        one = gen\n"  # the name is bound twice: which model it is, nobody knows
+    assert "step_keeping_graphs" in migrated(HEAD + TARGETS.replace(PLACE, again)).code
