@@ -104,17 +104,12 @@ def _takes_one(analysis: Analysis, call: ast.AST) -> bool:
 
 def _has_one_parameter(analysis: Analysis, model: Inst) -> bool:
     for cls in analysis.mro(model.cls):
-        method = (
-            next((cls.methods[n] for n in ("__call__", "forward") if n in cls.methods), None)
-            if isinstance(cls, ClassInfo)
-            else None
-        )
+        own = cls.methods if isinstance(cls, ClassInfo) else {}
+        method = own.get("__call__") or own.get("forward")
         if method is not None:
-            a = method.node.args
-            plain = not (
-                a.vararg or a.kwarg or a.defaults or a.kwonlyargs or getattr(method.node, "decorator_list", ())
-            )
-            return plain and len(a.posonlyargs) + len(a.args) == 2
+            function, a = method.node, method.node.args
+            several = a.vararg or a.kwarg or a.defaults or a.kwonlyargs or len(a.posonlyargs) + len(a.args) != 2
+            return not several and not isinstance(function, ast.Lambda) and not function.decorator_list
     return False
 
 
