@@ -58,3 +58,11 @@ def test_a_setting_that_comes_later_has_chainers_name():
     text = HEAD + USE.format(made="partial(F.average_pooling_2d, ksize=2)").replace("f(x)", "f(x, stride=3)")
     theirs, ours, code = run(text)
     assert "compat.average_pooling_2d" in code and ours == pytest.approx(theirs, rel=1e-5)
+
+
+def test_constructors_have_their_own_settings():
+    classes = "class Conv(L.Convolution2D):\n    def __init__(self, n, ksize, stride=1):\n"
+    classes += "        super().__init__(n, n, ksize=ksize, stride=stride)\n"
+    use = USE.format(made="partial(F.average_pooling_2d, ksize=2)") + "    Conv(3, ksize=3, stride=2)\n"
+    theirs, ours, code = run(HEAD + classes + use)
+    assert "partial(F.avg_pool2d, kernel_size=2)" in code and ours == pytest.approx(theirs, rel=1e-5), code
