@@ -60,9 +60,12 @@ def test_a_setting_that_comes_later_has_chainers_name():
     assert "compat.average_pooling_2d" in code and ours == pytest.approx(theirs, rel=1e-5)
 
 
-def test_constructors_have_their_own_settings():
+def test_constructors_and_functions_have_their_own_settings():
     classes = "class Conv(L.Convolution2D):\n    def __init__(self, n, ksize, stride=1):\n"
     classes += "        super().__init__(n, n, ksize=ksize, stride=stride)\n"
-    use = USE.format(made="partial(F.average_pooling_2d, ksize=2)") + "    Conv(3, ksize=3, stride=2)\n"
+    classes += "def pooled(x, pad=0):\n    return x\n"
+    use = (
+        USE.format(made="partial(F.average_pooling_2d, ksize=2)") + "    Conv(3, ksize=3, stride=2), pooled(x, pad=1)\n"
+    )
     theirs, ours, code = run(HEAD + classes + use)
     assert "partial(F.avg_pool2d, kernel_size=2)" in code and ours == pytest.approx(theirs, rel=1e-5), code

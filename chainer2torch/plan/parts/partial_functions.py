@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Ref, options
+from chainer2torch.analysis.kinds import Class, Func, Method, Ref, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import names_of, parsed
@@ -114,8 +114,10 @@ def _settings(analysis: Analysis) -> Mapping[str, frozenset[str]]:
     for module in analysis.project.modules.values():
         for call in module.source.of(ast.Call):
             name = ast.unparse(call.func).rpartition(".")[2] if call.keywords else ""
-            if name == "__init__" or all(isinstance(k, Class) for k in options(analysis.kind(call.func))):
-                continue  # a constructor
+            if name == "__init__" or all(
+                isinstance(k, (Class, Func, Method)) for k in options(analysis.kind(call.func))
+            ):
+                continue  # a constructor, or a function of the project
             for keyword in call.keywords:
                 found.setdefault(str(keyword.arg), set()).add(name)
     return {keyword: frozenset(names) for keyword, names in found.items()}
