@@ -26,6 +26,7 @@ from chainer2torch.plan.outcome.left import left
 from chainer2torch.plan.outcome.mentions import mentions
 from chainer2torch.plan.pipeline import decide
 from chainer2torch.plan.questions.first_values import OWN
+from chainer2torch.plan.questions import own_classifier
 from chainer2torch.plan.questions.own_first_values import definition
 from chainer2torch.plan.residue import left_over
 from chainer2torch.project.worker_pool import Failed, spread
@@ -118,6 +119,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
+    from chainer2torch.rewrite.merged_casts import with_merged_casts
     from chainer2torch.rewrite.named_devices import with_named_devices
     from chainer2torch.rewrite.torch_names import Helpers, Names, OwnFunction
 
@@ -129,6 +131,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""
     helpers = Helpers(home.package, native, behind, home.way, context.module.path.endswith(".ipynb"))
     own = [OwnFunction(OWN, *definition(context))] if native else []
+    if native and (classifier := own_classifier.definition(context)) is not None:
+        own.append(OwnFunction(own_classifier.DOTTED, *classifier))
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     if not edits:
@@ -165,7 +169,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
         result.error = "left as it is: a table of numbers would not be the same"
         return source
     notebook = context.module.path.endswith(".ipynb")
-    result.code = with_named_devices(applied.code) if native and not notebook else applied.code
+    result.code = applied.code
+    if native and not notebook:
+        result.code = with_merged_casts(with_named_devices(applied.code), source.text)
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
     result.said = frozenset(said_by(output, own=True))

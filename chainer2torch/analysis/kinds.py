@@ -241,4 +241,10 @@ def scalar_type(kind: Kind) -> str | None:
         return kind.type
     if isinstance(kind, Const):
         return type(kind.value).__name__
+    if isinstance(kind, Ref) and kind.name in _FLOATS:
+        return "float"
     return None
+
+
+# numbers that modules hold under a name
+_FLOATS = frozenset({f"{m}.{n}" for m in ("math", "numpy") for n in ("pi", "e", "inf", "nan")} | {"math.tau"})

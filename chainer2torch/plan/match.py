@@ -264,6 +264,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "flags_asked": lambda q: q.flags_asked(),
     "defined": lambda q: q.defined(),
     "summed": lambda q: q.summed(),
+    "plain_batch": lambda q: q.plain_batch(),
     "single_examples": lambda q: q.single_examples(),
     "made_here": lambda q: q.made_here(),
     "plain_sequences": lambda q: q.plain_sequences(),

@@ -87,6 +87,7 @@ class Question:
     defined: Callable[[], bool] = bool  # of a method: whether a class of the program has one of this name
     made_here: Callable[[], bool] = bool  # of a method of a link: whether its receiver is a call that makes one
     plain_sequences: Callable[[], bool] = bool  # of links: whether nothing asks for more than nn.Sequential has
+    plain_batch: Callable[[], bool] = bool  # of concat_examples: whether default_collate does the same
     single_examples: Callable[[], bool] = bool  # of a dataset: whether it is only asked for single examples
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step
     fits: Callable[[str], bool] = lambda _: True  # whether the short form of a layer takes the first values given

@@ -36,6 +36,43 @@ def kinds(rules):
 
 
 CASES = {
+    "numbers that modules hold": (
+        """
+        import math
+        from math import pi
+        angle = 0
+        for i in range(3):
+            angle += 2 * math.pi / 24
+        show(angle, -np.inf, 3 * pi, F.relu(np.zeros((2, 3), 'f')) * np.pi, np.zeros(3, 'f') / math.e)
+        """,
+        [
+            "float",
+            "float",
+            "float",
+            "tensor rank 2 dtype float32",
+            "host array rank 1 dtype float32",
+        ],
+    ),
+    "examples of data sets that read images": (
+        """
+        class Own(chainer.datasets.LabeledImageDataset):
+            def get_example(self, i):
+                return [1]
+        pairs = chainer.datasets.LabeledImageDataset('pairs.txt')
+        both = chainer.datasets.ConcatenatedDataset(pairs, pairs)
+        show(pairs[0], chainer.datasets.ImageDataset('paths.txt', dtype=np.float64)[0], Own('pairs.txt')[0])
+        for image, label in both:
+            show(image, label, image[:, ::-1].transpose(1, 2, 0))
+        """,
+        [
+            "(host array rank 3 dtype float32, host array rank 0)",
+            "host array rank 3 dtype float64",
+            "list of 1",
+            "host array rank 3 dtype float32",
+            "host array rank 0",
+            "host array rank 3 dtype float32",
+        ],
+    ),
     "children that a loop over written names takes": (
         """
         class Net(chainer.Chain):

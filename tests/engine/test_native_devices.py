@@ -708,3 +708,29 @@ def test_the_name_of_a_device_that_is_printed_is_a_declared_difference(line):
     result = migrate_source(f"{text}{line}\n")
     assert [site.difference for site in result.sites if site.line == 6] == ["device-text"], result.sites
     assert all(site.difference != "device-text" for site in migrate_source(f"{text}return str(device)\n").sites)
+
+
+@pytest.mark.parametrize(
+    ("call", "drawn"),
+    [
+        ("uniform(0.25, 0.5, (2, 3), dtype=np.float32)", lambda: np.random.uniform(0.25, 0.5, (2, 3))),
+        ("uniform(size=3, dtype='f')", lambda: np.random.uniform(size=3)),
+        ("normal(loc=0.25, size=3, dtype=np.float32)", lambda: np.random.normal(0.25, size=3)),
+        ("normal(0, 2, size=3, dtype=np.float64)", lambda: np.random.normal(0, 2, 3)),
+        ("gumbel(size=3, dtype=np.float32)", lambda: np.random.gumbel(size=3)),
+    ],
+)
+def test_numbers_of_a_stated_dtype_are_numpys(call, drawn):
+    """CuPy takes a dtype here, and NumPy does not: such a call runs on a GPU only."""
+    source = (
+        "import numpy as np\nfrom chainer import cuda\n\n"
+        f"def draw(gpu):\n    xp = cuda.cupy if gpu else np\n    return xp.random.{call} if gpu else None\n"
+    )
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "compat." not in code and "dtype=torch.float" in code, code
+    made: dict = {}
+    exec(compile(code.replace("'cuda'", "'cpu'"), "<migrated>", "exec"), made)
+    np.random.seed(0)
+    found = made["draw"](1)
+    np.random.seed(0)
+    np.testing.assert_allclose(found.numpy(), drawn().astype(found.numpy().dtype), rtol=0)

@@ -28,10 +28,10 @@ from chainer2torch.analysis.models.shapes import plus
 
 def signed(kind: Kind) -> Kind:
     """The kind of ``-x`` and ``abs(x)``: that of ``x`` where it is a number, an array or a tensor."""
-    return join_all([_number(one) if isinstance(one, (Const, Scalar)) else _array(one) for one in options(kind)])
+    return join_all([_number(one) if scalar_type(one) is not None else _array(one) for one in options(kind)])
 
 
-def _number(kind: Const | Scalar) -> Kind:
+def _number(kind: Kind) -> Kind:
     """``total = 0`` before a loop that adds arrays to it: its ``abs`` is a number as long as nothing was added."""
     name = scalar_type(kind)
     return Scalar(name) if name in ("int", "float", "bool") else UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.array_kinds import dtype_of, on_device
 from chainer2torch.analysis.decorators import passed
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
@@ -42,6 +42,14 @@ _IMAGES = {
 _DATASETS = ("chainer.dataset.DatasetMixin", "chainer.datasets.SubDataset", "chainer.datasets.TupleDataset")
 TRANSFORMED = "chainer.datasets.TransformDataset"
 _SPLITS = frozenset({"split_dataset", "split_dataset_random"})
+# data sets of image files, and whether an example has a label, too
+_IMAGE_FILES = {
+    "chainer.datasets.ImageDataset": False,
+    "chainer.datasets.LabeledImageDataset": True,
+    "chainer.datasets.ZippedImageDataset": False,
+    "chainer.datasets.MultiZippedImageDataset": False,
+    "chainer.datasets.LabeledZippedImageDataset": True,
+}
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
 
 
@@ -70,9 +78,23 @@ def _examples(interpreter: Interpreter, dataset: Kind) -> Kind:
         return Dct(join_all([kind for _, kind in rows]), rows) if rows else UNKNOWN
     if dataset.cls == TRANSFORMED:
         return transformed(interpreter, made)
+    if interpreter.derives(dataset.cls, "chainer.datasets.ConcatenatedDataset"):
+        parts = made.get("datasets")
+        return join_all([examples(interpreter, p) for p in parts.items]) if isinstance(parts, Tup) else UNKNOWN
+    if "get_example" not in _own_methods(interpreter, dataset):
+        for cls, labelled in _IMAGE_FILES.items():
+            if interpreter.derives(dataset.cls, cls):
+                return _image_file(made, labelled)
     if interpreter.derives(dataset.cls, "chainer.dataset.DatasetMixin"):
         return interpreter.method_result(dataset, "get_example", [Scalar("int")], None)
     return UNKNOWN
+
+
+def _image_file(made: dict[str, Kind], labelled: bool) -> Kind:
+    """The image that is read from a file, channels first, and its label, an array without axes."""
+    as_usual = made.get("dtype", NONE) == NONE
+    image = HostArray(3, "float32" if as_usual else dtype_of(made["dtype"]))
+    return Tup((image, HostArray(0, dtype_of(made.get("label_dtype"))))) if labelled else image
 
 
 def transformed(interpreter: Interpreter, made: dict[str, Kind]) -> Kind:

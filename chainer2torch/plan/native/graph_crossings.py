@@ -86,15 +86,7 @@ class _Walk:
         self._updates: list[tuple[str, str | None]] = []  # optimizers, and the models that they update
         self.crossed: set[str] = set()
         self._own = _bound_in(function)
-        self._models = {
-            ast.unparse(node.func.value): ast.unparse(node.args[0])
-            for node in nodes_of(function)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "setup"
-            and len(node.args) == 1
-        }
-
+        self._models = {**_targets(analysis, function), **_set_up(function)}
         self._objects = _called_in(function) | set(self._models.values())
 
     def handed(self, losses: ast.expr) -> None:
@@ -243,6 +235,37 @@ def _bound_in(function: ast.AST) -> frozenset[str]:
         for node in nodes_of(function)
         if isinstance(node, ast.arg) or isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     )
+
+
+def _set_up(function: ast.AST) -> dict[str, str]:
+    """The models of the optimizers that a function sets up."""
+    return {
+        ast.unparse(node.func.value): ast.unparse(node.args[0])
+        for node in nodes_of(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "setup"
+        and len(node.args) == 1
+    }
+
+
+def _targets(analysis: Analysis, function: ast.AST) -> dict[str, str]:
+    """The models that a function asks its optimizers for: ``gen = gen_optimizer.target``; both names are bound once."""
+    stores = [node.id for node in nodes_of(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    found: dict[str, str] = {}
+    for node in nodes_of(function):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        name, value = node.targets[0], node.value
+        if not isinstance(name, ast.Name) or not isinstance(value, ast.Attribute) or value.attr != "target":
+            continue
+        names = [n.id for n in (name, value.value) if isinstance(n, ast.Name)]
+        kinds = options(analysis.kind(value.value))
+        if all(stores.count(n) < 2 for n in names) and any(
+            isinstance(k, Inst) and analysis.derives(k.cls, "chainer.Optimizer") for k in kinds
+        ):
+            found[ast.unparse(value.value)] = name.id
+    return found
 
 
 def _called_in(function: ast.AST) -> set[str]:

@@ -27,6 +27,7 @@ from chainer2torch.plan.native.loop_shapes import Batch, Loop
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
+from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.meeting_iterators import meets_another
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.rows import row_of_kind
@@ -251,10 +252,18 @@ class _Writer:
         kind = self.context.kind(batch.device)
         if isinstance(kind, Inst) and self.context.analysis.derives(kind.cls, "chainer.backend.Device"):
             value = ", ".join(f"{name}.to(device)" for name in names)
+        elif len(names) > 1 and (made := self._device(batch.device)):
+            value = ", ".join(f"{name}.to({made})" for name in names)
         else:
             value = f"{_mover(self.context)}(device, {target if len(names) == 1 else f'({target})'})"
         start = self.context.source.start(statement)
         self.decisions.edit(statement, ReplaceStatement(start, f"{target} = {value}", operands))
+
+    def _device(self, number: ast.expr) -> str:
+        """The torch.device of a number, as a template; "" where it may be something else."""
+        made = device_of_number(self.context, number, "device")
+        open_none = may_be_none(self.context, number) and "is not None" not in made
+        return made if made.startswith("torch.device(") and not open_none else ""
 
     def _remove(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:

@@ -13,17 +13,12 @@ from chainer2torch.analysis.kinds import (
     Const,
     Dct,
     Func,
-    HostArray,
     Inst,
-    Kind,
     Lst,
     Ref,
     Stream,
-    Tensor,
     Tup,
-    Union,
     options,
-    scalar_type,
 )
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.module_index import ModuleInfo
@@ -33,6 +28,7 @@ from chainer2torch.plan.native.loaders import Need, need_of
 from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.plan.questions.plain_batches import may_hold_lists
 from chainer2torch.rules.signature import BindError, Bound
 
 _MODULE = "chainer.iterators."
@@ -303,15 +299,7 @@ def hands_on_a_class(analysis: Analysis, module: ModuleInfo) -> bool:
 def needs_collation(objects: Objects, inst: Inst) -> bool:
     """Whether examples may have lists in them, which default_collate takes apart and Chainer stacks."""
     dataset = objects.analysis.objects.get(inst.site, {}).get("dataset")
-    return dataset is None or _may_hold_lists(data.examples(objects.analysis, dataset))
-
-
-def _may_hold_lists(kind: Kind) -> bool:
-    if isinstance(kind, (Tup, Union)):
-        return any(map(_may_hold_lists, kind.items if isinstance(kind, Tup) else options(kind)))
-    if isinstance(kind, Dct):
-        return _may_hold_lists(kind.element)
-    return not isinstance(kind, (HostArray, Tensor)) and scalar_type(kind) not in ("int", "float", "bool", "str")
+    return dataset is None or may_hold_lists(data.examples(objects.analysis, dataset))
 
 
 # -- the concern ---------------------------------------------------------------------------------------------------

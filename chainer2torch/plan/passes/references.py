@@ -17,6 +17,7 @@ from chainer2torch.plan.parts.host_arrays import as_tensor
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.parts.partial_functions import emit_partial
 from chainer2torch.plan.parts.put_into_chainer import put_there
 from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 from chainer2torch.plan.questions.flatten import flattened_axes
@@ -104,6 +105,8 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
     elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
         message = "deleted here; nothing of PyTorch's is deleted instead"
         decisions.mark(node, None, name, "manual", message, row.code)
+    elif emit_partial(context, decisions, node, row):
+        pass
     elif row.function is not None:
         HARD_CASES[row.function](context, decisions, node, row)
     elif isinstance(parent, ast.Call) and parent.func is node and row.signature is not None:

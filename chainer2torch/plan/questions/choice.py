@@ -27,6 +27,7 @@ from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
 from chainer2torch.plan.questions.plain_arrays import plain_arrays
+from chainer2torch.plan.questions.plain_batches import is_plain_batch
 from chainer2torch.plan.questions.reading import Reading, read
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import minor_version, scaled_by_version
@@ -115,6 +116,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),
         summed=lambda: is_summed(context, call),
+        plain_batch=lambda: is_plain_batch(context, call, reading.bound.given.get("batch")),
         single_examples=lambda: gives_single_examples(context, call),
         fits=lambda template: not have_own_dtype(context, template, reading.bound.given),
         made_here=lambda: is_made_here(context, call),

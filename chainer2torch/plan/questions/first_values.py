@@ -10,9 +10,10 @@ import ast
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from chainer2torch.analysis.values import dataclass
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Const, Inst, options
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -30,6 +31,10 @@ _SCALED = "native.lecun_normal_"
 _LAYERS = re.compile(r"(torch\.nn\.(Lazy)?(Linear|Conv)|native\.(Linear|LazyLinear|linear|conv|conv_transpose)\()")
 _BEGINS_ALIKE = re.compile(
     r"(torch\.nn\.(Embedding|BatchNorm.d|LayerNorm|GroupNorm)|native\.(Embedding|\w*BatchNorm))\("
+)
+_NORMALIZES = re.compile(r"(torch\.nn\.(BatchNorm.d|LayerNorm|GroupNorm)|native\.\w*BatchNorm)\(")
+_BEGINNINGS: Mapping[str, tuple[float, str]] = MappingProxyType(
+    {"weight": (1, "chainer.initializers.One"), "bias": (0, "chainer.initializers.Zero")}
 )
 # arguments that say whether a layer has a parameter at all, and what they say where it has none
 _LACKING = {"bias": {"nobias": True, "use_beta": False}, "weight": {"use_gamma": False}}
@@ -68,7 +73,11 @@ def first_values(
         for keyword in tree.keywords
         if isinstance(keyword.value, ast.Name) and keyword.value.id in given
     }
-    stated = {name: value for name, value in stated.items() if not _is_none(value) and not _lacks(name, given)}
+    stated = {
+        name: value
+        for name, value in stated.items()
+        if not _is_none(value) and not _lacks(name, given) and not _begins_so(context, layer, name, value)
+    }
     computed = {str(keyword.arg): keyword.value for keyword in tree.keywords if not isinstance(keyword.value, ast.Name)}
     if not stated and not computed:
         return layer, FirstValues()
@@ -90,6 +99,17 @@ def first_values(
     switches = [given.get(switch) for name in (*stated, *computed) for switch in _LACKING.get(name, ())]
     may_lack_it = not all(isinstance(switch, (ast.Constant, type(None))) for switch in switches)
     return layer, FirstValues(stated, computed, not plain or may_lack_it)
+
+
+def _begins_so(context: Context, layer: str, name: str, value: ast.expr) -> bool:
+    """Whether a normalization begins with a value anyway: its weight with ones, its bias with zeros."""
+    if not _NORMALIZES.match(layer) or name not in _BEGINNINGS:
+        return False
+    number, initializer = _BEGINNINGS[name]
+    kinds = options(context.kind(value))
+    return all(
+        isinstance(k, Const) and k.value == number or isinstance(k, Inst) and k.cls == initializer for k in kinds
+    )
 
 
 def _lacks(name: str, given: Mapping[str, ast.expr]) -> bool:

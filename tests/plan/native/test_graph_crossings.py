@@ -321,3 +321,48 @@ def test_the_last_backward_of_a_function_keeps_no_graph(more: str, kept: int) ->
     start, end = UPDATER.index("\nclass Updater"), UPDATER.index("\ndef train")
     code = check(UPDATER[:start] + _STEPS.format(more=more) + UPDATER[end:])
     assert code.count("loss.backward(retain_graph=True)") == kept and code.count("loss.backward(") >= 2, code
+
+
+TARGETS = """
+class Stepper:
+    def __init__(self, **optimizers):
+        self.optimizers = optimizers
+
+    def all(self, opt_one, opt_two, opt_gen, x, z):
+        one, two, gen = {models}
+        fake = gen(z)
+        first = loss_of(one(x), 1.0)
+        one.cleargrads()
+        first.backward()
+        opt_one.update()
+        second = loss_of(two(x), -1.0)
+        two.cleargrads()
+        second.backward()
+        opt_two.update()
+        loss = F.sum(fake ** 2)
+        gen.cleargrads()
+        loss.backward()
+        opt_gen.update()
+        return loss
+
+def run(_):
+    nets = [Net(4, 1), Net(4, 1), Net(3, 4)]
+    opts = [chainer.optimizers.SGD(0.1), chainer.optimizers.SGD(0.1), chainer.optimizers.SGD(0.1)]
+    opt_one, opt_two, opt_gen = opts
+    opt_one.setup(nets[0])
+    opt_two.setup(nets[1])
+    opt_gen.setup(nets[2])
+    rng = np.random.RandomState(0)
+    x, z = rng.rand(2, 4).astype('f'), rng.rand(2, 3).astype('f')
+    return [float(Stepper().all(opt_one, opt_two, opt_gen, x, z).array) for i in range(3)]
+"""
+PLACE = "        one, two, gen = {models}\n"
+ONE_BY_ONE = "        one = opt_one.target\n        two = opt_two.target\n        gen = opt_gen.target\n"
+
+
+def test_models_that_optimizers_are_asked_for_are_apart() -> None:
+    text = HEAD + TARGETS.replace(PLACE, ONE_BY_ONE)
+    theirs, ours, code = run(text)
+    assert ours == pytest.approx(theirs, rel=1e-5) and "step_keeping_graphs" not in code, code
+    again = ONE_BY_ONE + "        one = gen\n"  # the name is bound twice: which model it is, nobody knows
+    assert "step_keeping_graphs" in migrated(HEAD + TARGETS.replace(PLACE, again)).code

@@ -546,3 +546,23 @@ def data(x):
     assert "self.d = nn.ConvTranspose2d(12, 6, 4, stride=2, padding=1)" in code and "C2T200" in code
     assert "self.d" in code.split("def data")[0].split("kaiming_normal_")[0]
     assert "std=2 / self.e.weight[0].numel() ** 0.5" in code
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("initial_gamma=chainer.initializers.One(), initial_beta=chainer.initializers.Zero()", ""),
+        ("initial_gamma=1, initial_beta=0.0", ""),
+        ("initial_gamma=chainer.initializers.Zero()", "weight=nn.init.zeros_"),
+        ("initial_beta=1", "bias=1"),
+    ],
+)
+def test_a_normalization_is_told_no_values_that_it_begins_with(given: str, said: str) -> None:
+    forward = "self.g(self.f(x))"
+    layers = (
+        f"self.f = L.BatchNormalization(3, {given})",
+        f"self.g = chainer.Sequential(L.BatchNormalization(3, {given}))",
+    )
+    code = begins_alike(net(*layers, forward=forward), np.ones((2, 3, 4, 4), "f"))
+    assert ("compat.filled(" in code) == bool(said) and "nn.init.ones_" not in code.replace(said, ""), code
+    assert (f"compat.filled(self.f, {said})" in code) == bool(said), code
