@@ -172,8 +172,10 @@ class LibraryCalls(Interpreter):
             return numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
-        if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
-            return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else BOTTOM)
+        if name in ("collections.OrderedDict", "collections.defaultdict"):
+            table = python_builtins.table(name, args, node)
+            if table is not None:
+                return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
         if name == "collections.Counter":

@@ -76,6 +76,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
         if not args and not node.keywords:
             return Dct(BOTTOM)
+        if args and not any(k.arg is None for k in node.keywords) and all(isinstance(k, Dct) for k in options(first)):
+            return join_all([_with(k, values) for k in options(first) if isinstance(k, Dct)])
         return Dct(join_all(list(values.values())), tuple(values.items()))
     if name in ("abs", "staticmethod"):
         return _absolute(first) if name == "abs" else first
@@ -90,6 +92,23 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def table(name: str, args: list[Kind], node: ast.Call) -> Kind | None:
+    """What a class of dictionaries begins with: ``defaultdict(float)``, ``OrderedDict(table)``; None: who knows."""
+    if not name.endswith("defaultdict"):
+        return Dct(BOTTOM) if not args else args[0] if isinstance(args[0], Dct) and not node.keywords else None
+    made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None
+    if isinstance(made, ast.Constant) and type(made.value) in (int, float):
+        return Dct(Const(made.value))
+    begun = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    return Dct(begun.get(args[0].name, BOTTOM) if args and isinstance(args[0], Ref) else BOTTOM)
+
+
+def _with(table: Dct, more: dict[str, Kind]) -> Dct:
+    """A copy of a dictionary, with other keys."""
+    items = tuple((key, kind) for key, kind in table.items if key not in more)
+    return Dct(join_all([table.element, *more.values()]), (*items, *more.items()) if table.items else ())
 
 
 def _largest(args: list[Kind], node: ast.Call) -> Kind:

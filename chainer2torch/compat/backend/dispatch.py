@@ -55,7 +55,8 @@ def shown(x: Any) -> Any:
     """
     if isinstance(x, dict):
         result = x.copy()
-        result.update((key, shown(value)) for key, value in x.items())
+        for key, value in x.items():
+            result[key] = shown(value)
         return result
     if type(x) in (list, tuple, torch.Size):
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
