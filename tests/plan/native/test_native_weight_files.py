@@ -56,6 +56,20 @@ def test_the_difference_is_declared() -> None:
     assert "torch.save(Net().state_dict(), 'x')" in result.code
 
 
+@pytest.mark.parametrize("what", ["optimizer", "trainer"])
+def test_what_is_loaded_brings_its_settings(what: str) -> None:
+    """Chainer saves no rate: a program that resumes with another one goes on with that."""
+    made = "optimizer = chainer.optimizers.SGD(0.1)\noptimizer.setup(Net())\n"
+    if what == "trainer":
+        made += (
+            "it = chainer.iterators.SerialIterator([(1, 2)], 1)\n"
+            "trainer = chainer.training.Trainer(chainer.training.StandardUpdater(it, optimizer), (1, 'epoch'))\n"
+        )
+    result = migrated(made + f"serializers.load_npz('x', {what})")
+    site = next(s for s in result.sites if s.symbol.endswith("load_npz"))
+    assert (site.state, site.difference) == ("close", "loaded-settings")
+
+
 @pytest.mark.parametrize(
     "body",
     [
