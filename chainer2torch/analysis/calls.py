@@ -13,7 +13,7 @@ from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
-from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
+from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -70,8 +70,9 @@ class Calls(LibraryCalls):
             if keyword.arg is None:
                 of_project = any(isinstance(option, (Class, Func, NamedTuple)) for option in options(callee))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
-                keywords.update(inside or {})
-                pending = pending or any(k is BOTTOM for k in (inside or {}).values())
+                known = inside if inside is not None else keywords_among(kind) if of_project else {}
+                keywords.update(known)
+                pending = pending or any(k is BOTTOM for k in known.values())
                 starred = starred or inside is None
             else:
                 keywords[keyword.arg] = kind
@@ -378,6 +379,8 @@ def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:
             given.append(kind)
         elif isinstance(kind, Tup):
             given += kind.items
+        elif all(isinstance(option, (Batch, Lst, Tup)) for option in options(kind)):
+            return given, join_all([element_of(option) for option in options(kind)])
         else:
-            return given, element_of(kind) if isinstance(kind, (Batch, Lst)) else UNKNOWN
+            return given, UNKNOWN
     return given, UNKNOWN if any(keyword.arg is None for keyword in node.keywords) else None

@@ -79,6 +79,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         if args and not any(k.arg is None for k in node.keywords) and all(isinstance(k, Dct) for k in options(first)):
             return join_all([_with(k, values) for k in options(first) if isinstance(k, Dct)])
         return Dct(join_all(list(values.values())), tuple(values.items()))
+    if name == "divmod" and len(args) == 2:
+        return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
         return _absolute(first) if name == "abs" else first
     if name in ("sum", "max", "min") and isinstance(first, (Tensor, HostArray)) and len(args) == 1:
