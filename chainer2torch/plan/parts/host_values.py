@@ -195,7 +195,11 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
         and node.attr in ("array", "data", "grad", *_STATISTICS)
         and context.imports_chainer
         and not context.migrated
-        and _may_be_variable(context.analysis.kind(node.value))
+        and (
+            _may_be_variable(context.analysis.kind(node.value))
+            or node.attr in _STATISTICS
+            and context.analysis.is_link(context.analysis.kind(node.value))
+        )
         and context.analysis.kind(node) == UNKNOWN
     )
 

@@ -50,6 +50,7 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
+from chainer2torch.plan.parts.unknown_models import arrays_to_unknown_model
 from chainer2torch.plan.parts.walked_elements import walked_elements
 from chainer2torch.plan.parts.written_values import as_text, formatted, row_of_text, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
@@ -187,6 +188,7 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
         for argument in (*call.args, *(k.value for k in call.keywords)):
             filled_in_place(context, decisions, argument)
     elif callee == UNKNOWN and context.imports_chainer:
+        arrays_to_unknown_model(context, decisions, call)
         for argument in call.args:
             kind = context.analysis.kind(argument)
             if is_moved_to_device(kind) or kind == UNKNOWN and is_sent_by_choice(context, argument):

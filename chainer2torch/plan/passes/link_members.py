@@ -21,13 +21,14 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
-from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
+from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, OF_LINKS, RENAMED, STATISTICS
 from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
 # count when an array is taken from them (`x.b.data`).
+_ASKING = (Ref("builtins.hasattr"), Ref("builtins.getattr"))
 _DISTINCTIVE = STATISTICS | {"W"}
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {
@@ -185,6 +186,22 @@ def _has_weights(context: Context, node: ast.Attribute) -> bool:
     )
 
 
+def _is_of_layer(context: Context, node: ast.Attribute) -> bool:
+    """Whether the code around ``bn.N`` asks the same for what layers alone have: ``bn.avg_mean``, also by its text."""
+    around = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    owner, nodes = ast.unparse(node.value), within(around)
+    if any(n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner for n in nodes.of(ast.Attribute)):
+        return True
+    return any(
+        len(call.args) > 1
+        and isinstance(call.args[1], ast.Constant)
+        and call.args[1].value in _DISTINCTIVE
+        and ast.unparse(call.args[0]) == owner
+        and context.kind(call.func) in _ASKING
+        for call in nodes.of(ast.Call)
+    )
+
+
 def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kind = context.analysis.kind(node.value)
     if node.attr in inner_state.PRIVATE or node.attr == "__dict__":
@@ -207,10 +224,12 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
             )
             or node.attr == "decay"
             and isinstance(parent, ast.Assign)
+            or node.attr in RENAMED
+            and _is_of_layer(context, node)
         ):
             _by_name(context, decisions, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
         return
-    if node.attr in OF_LINKS and all(
+    if node.attr in BY_OTHER_NAMES and all(
         isinstance(k, Inst)
         and isinstance(k.cls, str)
         and context.analysis.is_link(k)
@@ -272,6 +291,9 @@ def _is_set(context: Context, attribute: str) -> bool:
 
 
 def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    if node.attr == "ksize":  # one number, where torch has one for each axis
+        _may_be_link(context, decisions, node)
+        return
     receiver = context.operand(node.value)
     statement = context.source.parents.get(node)
     name = f"'{node.attr}'"
