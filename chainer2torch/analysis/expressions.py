@@ -194,9 +194,10 @@ class Expressions(Interpreter):
                 return copied
         kinds = []
         for truth, part in ((True, node.body), (False, node.orelse)):
-            before = self.narrow(node.test, truth)
+            known = dict(self.scopes[0])  # what a branch finds out of a value holds there alone
+            self.narrow(node.test, truth)
             kinds.append(self.expr(part))
-            self.scopes[0].update(before)
+            self.scopes[0].update(known)
         return join_all(kinds)
 
     def _expr_NamedExpr(self, node: ast.NamedExpr) -> Kind:
@@ -244,9 +245,8 @@ class Expressions(Interpreter):
         return Dct(self._comprehension(node, node.key, node.value))
 
     def _expr_Slice(self, node: ast.Slice) -> Kind:
-        for part in (node.lower, node.upper, node.step):
-            if part is not None:
-                self.expr(part)
+        for part in filter(None, (node.lower, node.upper, node.step)):
+            self.expr(part)
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:

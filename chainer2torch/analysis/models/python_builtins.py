@@ -88,7 +88,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        return interpreter.attribute(first, args[1].value)
+        found = interpreter.attribute(first, args[1].value)
+        return join(found, args[2]) if len(args) > 2 else found
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
