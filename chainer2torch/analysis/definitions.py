@@ -160,6 +160,9 @@ class Definitions(Interpreter):
                 method = self.define(statement, info)
                 decorators = [self.expr(decorator) for decorator in statement.decorator_list]
                 method.is_changed = any(map(changes_meaning, decorators))
+                if _is_setter(statement, "setter"):
+                    info.setters[statement.name] = method
+                    method.is_changed = False
                 if statement.name not in info.methods or not _is_setter(statement):
                     info.methods[statement.name] = method
                 body_env[statement.name] = Func(method)
@@ -171,8 +174,9 @@ class Definitions(Interpreter):
                 self.set_attribute(info, name, kind)
 
 
-def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef, *which: str) -> bool:
+    words = which or ("setter", "deleter")
+    return any(isinstance(d, ast.Attribute) and d.attr in words for d in node.decorator_list)
 
 
 def _defined_at_last(source: Source) -> frozenset[str]:

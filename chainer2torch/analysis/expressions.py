@@ -6,10 +6,11 @@ import ast
 
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
-from chainer2torch.analysis.models import array_kinds, array_operators, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, sequences
+from chainer2torch.analysis.models import array_kinds, array_operators, command_line, data, host_libraries, named_tuples
+from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.folding import fold, repeated, row
 from chainer2torch.analysis.models.computed_children import numbered
+from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
@@ -161,11 +162,7 @@ class Expressions(Interpreter):
             if isinstance(a, Tup) and isinstance(b, Tup):
                 return Tup(a.items + b.items, sized=a.sized or b.sized)
             return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
-        ta, tb = scalar_type(a), scalar_type(b)
-        if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
-            floating = "float" in (ta, tb) or isinstance(op, ast.Div)
-            return Scalar("float" if floating else "int")
-        return Scalar("str") if ta == tb == "str" else UNKNOWN
+        return array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
 
     def _expr_BoolOp(self, node: ast.BoolOp) -> Kind:
         before: dict[str, Kind] = {}
@@ -196,7 +193,7 @@ class Expressions(Interpreter):
         for truth, part in ((True, node.body), (False, node.orelse)):
             known = dict(self.scopes[0])  # what a branch finds out of a value holds there alone
             self.narrow(node.test, truth)
-            kinds.append(self.expr(part))
+            kinds.append(reached(self, node.test, truth, self.expr(part)))
             self.scopes[0].update(known)
         return join_all(kinds)
 
@@ -302,9 +299,11 @@ class Expressions(Interpreter):
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
-        one_of = options(kind)
-        walked = [data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else None for k in one_of]
-        return join_all([found or element_of(k) for k, found in zip(one_of, walked)])
+        given = [
+            (k, data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else None)
+            for k in options(kind)
+        ]
+        return join_all([found or element_of(k) for k, found in given])
 
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""

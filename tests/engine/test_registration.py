@@ -345,8 +345,11 @@ def test_parameters_by_computed_names():
 @pytest.mark.parametrize("put", ["links.append(chainer.Parameter(np.ones(2, 'f')))", "p = Own().w\nlinks.add_link(p)"])
 def test_parameters_in_a_list_of_links_are_marked(put, style):
     """Chainer's list takes them, nn.ModuleList raises."""
-    own = "class Own(chainer.Link):\n    def __init__(self):\n        super().__init__()\n        with self.init_scope():\n"
+    own = "class Own(chainer.Link):\n    def __init__(self):\n        super().__init__()\n"
+    own += "        with self.init_scope():\n"
     own += "            self.w = chainer.Parameter(np.ones(2, 'f'))\n"
     source = f"import chainer\nimport numpy as np\n{own}links = chainer.ChainList()\n{put}\nlinks.append(Own())\n"
     sites = migrate_source(source, options=Options(style=style)).sites
-    assert [site.line for site in sites if site.state == "manual"] == [source[: source.index("links.a")].count("\n") + 1]
+    assert [site.line for site in sites if site.state == "manual"] == [
+        source[: source.index("links.a")].count("\n") + 1
+    ]

@@ -73,12 +73,7 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "zip":
         return data.zipped(interpreter, args, node)
     if name == "dict":
-        values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
-        if not args and not node.keywords:
-            return Dct(BOTTOM)
-        if args and not any(k.arg is None for k in node.keywords) and all(isinstance(k, Dct) for k in options(first)):
-            return join_all([_with(k, values) for k in options(first) if isinstance(k, Dct)])
-        return Dct(join_all(list(values.values())), tuple(values.items()))
+        return _dict(interpreter, args, node)
     if name == "divmod" and len(args) == 2:
         return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
@@ -88,8 +83,7 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        found = interpreter.attribute(first, args[1].value)
-        return join(found, args[2]) if len(args) > 2 else found
+        return join_all([interpreter.attribute(first, args[1].value), *args[2:]])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
@@ -106,6 +100,17 @@ def table(name: str, args: list[Kind], node: ast.Call) -> Kind | None:
         return Dct(Const(made.value))
     begun = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
     return Dct(begun.get(args[0].name, BOTTOM) if args and isinstance(args[0], Ref) else BOTTOM)
+
+
+def _dict(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
+    """``dict(a=x)``, ``dict(table)``."""
+    values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
+    if not args and not node.keywords:
+        return Dct(BOTTOM)
+    tables = options(args[0]) if args and all(k.arg is not None for k in node.keywords) else ()
+    if tables and all(isinstance(k, Dct) for k in tables):
+        return join_all([_with(k, values) for k in tables if isinstance(k, Dct)])
+    return Dct(join_all(list(values.values())), tuple(values.items()))
 
 
 def _with(table: Dct, more: dict[str, Kind]) -> Dct:

@@ -1,4 +1,4 @@
-"""``x[[0, 2]] = values``, ``x[mask] = values``: where elements are chosen one by one, PyTorch wants values of one dtype.
+"""``x[[0, 2]] = values``, ``x[mask] = values``: where elements are chosen, PyTorch wants values of the same dtype.
 
 NumPy casts what it writes. So does PyTorch behind numbers and slices, and what is a number of Python everywhere.
 """

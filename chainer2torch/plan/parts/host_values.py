@@ -24,6 +24,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
@@ -140,7 +141,11 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
         if all(isinstance(k, Tensor) and k.array for k in kinds):
             asked = isinstance(node, ast.Call) and len(node.args) == 3 and ast.unparse(node.func) == "getattr"
             sure = context.choices.style == "native" and has_gradient(context, node)
-            if asked or isinstance(node, ast.Attribute) and node.attr == "grad" and not sure:
+            if (
+                asked
+                or isinstance(node, ast.Attribute)
+                and (node.attr == "grad" and not sure or may_hold_none(context, node))
+            ):
                 wrap(context, decisions, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(context, decisions, node)

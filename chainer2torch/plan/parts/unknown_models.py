@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Kind, Ref, Tensor, options
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -20,12 +20,23 @@ _OF_VARIABLES = frozenset({"array", "backward", "data", "unchain_backward"})
 
 def arrays_to_unknown_model(context: Context, decisions: Decisions, call: ast.Call) -> None:
     """Makes tensors of the arrays that something unknown gets, where it gives a Variable."""
-    if context.migrated or not context.imports_chainer or context.analysis.kind(call.func) != UNKNOWN:
+    if context.migrated or not context.imports_chainer or not _is_unknown(context.analysis.kind(call.func)):
         return
     arrays = [a for a in call.args if all(isinstance(k, HostArray) for k in options(context.analysis.kind(a)))]
-    if arrays and _gives_variable(context, call):
+    beside = any(_are_variables(context, a) for a in call.args)
+    if arrays and (beside or _gives_variable(context, call)):
         for argument in arrays:
             wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _is_unknown(callee: Kind) -> bool:
+    """Whether nobody knows what is called, or a decorator has made something else of it."""
+    return all(k == UNKNOWN or isinstance(k, Func) and k.info.is_changed for k in options(callee))
+
+
+def _are_variables(context: Context, value: ast.expr) -> bool:
+    """Whether a function gets a Variable: ``loss(y, t)`` computes with the array beside it."""
+    return all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(value)))
 
 
 def _gives_variable(context: Context, call: ast.Call) -> bool:

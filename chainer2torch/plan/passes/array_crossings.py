@@ -187,8 +187,9 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
     if is_initializer(context, callee):
         for argument in (*call.args, *(k.value for k in call.keywords)):
             filled_in_place(context, decisions, argument)
-    elif callee == UNKNOWN and context.imports_chainer:
-        arrays_to_unknown_model(context, decisions, call)
+        return
+    arrays_to_unknown_model(context, decisions, call)
+    if callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             kind = context.analysis.kind(argument)
             if is_moved_to_device(kind) or kind == UNKNOWN and is_sent_by_choice(context, argument):
