@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import data, iteration, named_tuples, partials, sequences
+from chainer2torch.analysis.models import data, field_classes, iteration, named_tuples, partials, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -287,6 +287,7 @@ class Calls(LibraryCalls):
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
         else:
+            field_classes.constructed(self, cls, args, keywords, rest)
             for base in self.mro(cls):
                 if isinstance(base, str):
                     self.record_arguments(made, base, args, keywords)

@@ -14,6 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.models import field_classes
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -151,7 +152,8 @@ class Definitions(Interpreter):
             self.forget_hierarchy()
         for keyword in node.keywords:
             self.expr(keyword.value)
-        self.store(node.name, self._decorated(node, Class(info)))
+        made = field_classes.named_tuple(node, bases)
+        self.store(node.name, self._decorated(node, Class(info)) if made is None else made)
         outer = self.scopes
         body_env: dict[str, Kind] = {}
         self.scopes = (body_env, *outer)

@@ -31,6 +31,7 @@ from chainer2torch.analysis.libraries import STAND_IN, adapted
 from chainer2torch.analysis.models import (
     array_kinds,
     data,
+    field_classes,
     host_libraries,
     iteration,
     named_tuples,
@@ -178,6 +179,8 @@ class LibraryCalls(Interpreter):
                 return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
+        if name == field_classes.REPLACE and args:
+            return field_classes.replaced(self, args[0], keywords)
         if name == "collections.Counter":
             return Dct(Scalar("int"))
         if name == "collections.deque":

@@ -187,6 +187,9 @@ def by_name(use: Use) -> str:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in BY_NAME:
         return ""
     helper, count = BY_NAME[call.func.id]
+    function = use.context.source.enclosing(call, ast.FunctionDef, ast.Lambda)
+    if isinstance(function, ast.FunctionDef) and function.name == "__getattr__":
+        return ""  # a wrapper hands on all that an optimizer has
     whole = count == 2 or isinstance(use.context.source.parents[call], ast.Expr)
     starred = any(isinstance(a, ast.Starred) for a in call.args)
     return helper if whole and len(call.args) == count and call.args[0] is use.node and not starred else ""
