@@ -127,6 +127,19 @@ class _NumpyMethods:
     def copy(self) -> torch.Tensor:
         return self._x.clone()
 
+    def cumprod(self) -> torch.Tensor:
+        return self._x.flatten().cumprod(0)
+
+    def cumsum(self) -> torch.Tensor:
+        return self._x.flatten().cumsum(0)
+
+    def dot(self, other: Any) -> torch.Tensor:
+        y: torch.Tensor = self._xp.dot(self._x, other)
+        return y
+
+    def round(self, decimals: int) -> torch.Tensor:
+        return self._x.round(decimals=decimals)
+
     def fill(self, value: Any) -> None:
         self._x.fill_(value)
 
