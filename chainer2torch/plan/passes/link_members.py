@@ -11,12 +11,13 @@ from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
-from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.parts import inner_state, stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
 from chainer2torch.plan.parts.asked_parameters import asked_name
 from chainer2torch.plan.parts.values import held_array
 from chainer2torch.plan.questions.own_members import has_own_member
+from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
@@ -113,9 +114,26 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Call):
             with decisions.provided(free=((Part.EDIT, node),)):
                 _asked_by_name(context, decisions, node)
+                _item_of_base(context, decisions, node)
         if isinstance(node, ast.Attribute) and node.attr == "gamma":
             _asked_for_gamma(context, decisions, node)
     return decisions
+
+
+def _item_of_base(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``super().__getitem__(name)`` in a Chain, for which ``nn.Module`` has nothing."""
+    function, cls = call.func, context.enclosing_class(call)
+    if not isinstance(function, ast.Attribute) or function.attr != "__getitem__" or not is_super(function.value):
+        return
+    method = context.source.enclosing(call, ast.FunctionDef)
+    if cls is None or not isinstance(method, ast.FunctionDef) or len(call.args) != 1 or not method.args.args:
+        return
+    bases = [c for c in context.analysis.mro(cls) if c is not cls]
+    if any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in bases):
+        return
+    if next((c for c in bases if isinstance(c, str)), "") == "chainer.Chain":
+        operands = {"self": Operand(code=method.args.args[0].arg), "name": context.operand(call.args[0])}
+        decisions.replace(call, "getattr(self, name)", operands)
 
 
 def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
