@@ -173,16 +173,12 @@ class LibraryCalls(Interpreter):
             return numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
-        if name in ("collections.OrderedDict", "collections.defaultdict"):
-            table = python_builtins.table(name, args, node)
-            if table is not None:
-                return table
+        if name in python_builtins.TABLES and (table := python_builtins.table(name, args, node)) is not None:
+            return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
         if name == field_classes.REPLACE and args:
             return field_classes.replaced(self, args[0], keywords)
-        if name == "collections.Counter":
-            return Dct(Scalar("int"))
         if name == "collections.deque":
             return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:

@@ -28,6 +28,7 @@ from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import array_operators, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
+TABLES = ("collections.Counter", "collections.OrderedDict", "collections.defaultdict")
 _TYPES = {
     "int": "int",
     "float": "float",
@@ -93,6 +94,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
 
 def table(name: str, args: list[Kind], node: ast.Call) -> Kind | None:
     """What a class of dictionaries begins with: ``defaultdict(float)``, ``OrderedDict(table)``; None: who knows."""
+    if name.endswith("Counter"):
+        return Dct(Scalar("int"))
     if not name.endswith("defaultdict"):
         return Dct(BOTTOM) if not args else args[0] if isinstance(args[0], Dct) and not node.keywords else None
     made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None

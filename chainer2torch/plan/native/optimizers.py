@@ -231,7 +231,7 @@ def saved_by(use: Use) -> ast.Call | None:
 
 
 def _loads_counters(objects: Objects) -> bool:
-    """Whether some optimizer that takes its state from a file is asked for ``t`` or ``epoch``: the file must have it."""
+    """Whether some optimizer that takes its state from a file is asked for ``t``: the file must have it."""
     for uses in objects.uses.values():
         if any(use.member in _COUNTERS for use in uses) and any(
             (call := saved_by(use)) is not None and ".load" in (use.context.reference(call.func) or "") for use in uses
