@@ -185,6 +185,9 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
         return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
     if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):
         return is_held_by_anything(context, node.args[0], names)
+    if isinstance(node, ast.Compare):  # of arrays, if it is one
+        whole = len(node.ops) > 1 or isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+        return not whole and is_held_by_anything(context, node.left, names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(

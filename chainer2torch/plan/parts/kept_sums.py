@@ -45,7 +45,7 @@ def sum_of_its_own(context: Context, node: ast.AugAssign, sign: str) -> str | No
 def _is_of_copied_table(context: Context, node: ast.AugAssign, kinds: list[Kind]) -> bool:
     """``table[key] += value`` of what nobody knows, and ``dict(table)``, which holds the same number."""
     target = node.target
-    if not isinstance(target, ast.Subscript) or not _is_simple(context, target):
+    if not isinstance(target, ast.Subscript) or not _is_simple(context, target, of_unknown=True):
         return False
     if context.migrated or not context.imports_chainer or not all(map(_may_be_number, kinds)) or UNKNOWN not in kinds:
         return False
@@ -137,8 +137,11 @@ def keeps_sum(context: Context, node: ast.AugAssign) -> bool:
     return _is_shared(context, target, scope)
 
 
-def _is_simple(context: Context, target: ast.expr) -> bool:
-    """A name, an attribute, or what a container has under a name or a literal: it may be said twice."""
+def _is_simple(context: Context, target: ast.expr, of_unknown: bool = False) -> bool:
+    """A name, an attribute, or what a container has under a name or a literal: it may be said twice.
+
+    ``of_unknown``: also what something has that may be an array.
+    """
     if not isinstance(target, ast.Subscript):
         named = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.attr not in _HELD
         return isinstance(target, ast.Name) or named
@@ -146,7 +149,7 @@ def _is_simple(context: Context, target: ast.expr) -> bool:
     return (
         isinstance(target.value, (ast.Name, ast.Attribute))
         and not any(isinstance(part, (ast.Call, ast.Slice, ast.NamedExpr)) for part in nodes_of(target.slice))
-        and not any(kind == UNKNOWN or isinstance(kind, (HostArray, Tensor)) for kind in held)
+        and not any(kind == UNKNOWN and not of_unknown or isinstance(kind, (HostArray, Tensor)) for kind in held)
     )
 
 

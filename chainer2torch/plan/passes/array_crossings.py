@@ -35,6 +35,7 @@ from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.divided_counts import divided
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
+    is_held_by_anything,
     is_host_method,
     is_torch_dtype,
     may_be_torch_dtype,
@@ -285,7 +286,7 @@ def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         context.imports_chainer
         and not context.migrated
         and context.analysis.kind(node) == UNKNOWN
-        and is_held_array(context, node)
+        and (is_held_array(context, node) or is_held_by_anything(context, node))
         and wrap(context, decisions, node, host_array_of(context, node))
     )
 
@@ -397,4 +398,4 @@ def _comparison(context: Context, decisions: Decisions, node: ast.Compare) -> No
     else:
         compare_dtypes(context, decisions, sides)
         if not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-            compared_as_tensors(context, decisions, sides)
+            compared_as_tensors(context, decisions, node)
