@@ -29,7 +29,6 @@ from chainer2torch.plan.questions.torch_classes import torch_classes, words
 
 # Names of parameters and statistics that only Chainer's links have; and those that other objects have as well, which
 # count when an array is taken from them (`x.b.data`).
-_ASKING = (Ref("builtins.hasattr"), Ref("builtins.getattr"))
 _DISTINCTIVE = STATISTICS | {"W"}
 _OF_PARAMETERS = frozenset({"data", "array", "grad", "cleargrad", "zerograd", "update_rule"})
 _ASKING = {
@@ -215,7 +214,7 @@ def _is_of_layer(context: Context, node: ast.Attribute) -> bool:
         and isinstance(call.args[1], ast.Constant)
         and call.args[1].value in _DISTINCTIVE
         and ast.unparse(call.args[0]) == owner
-        and context.kind(call.func) in _ASKING
+        and context.kind(call.func) in (Ref("builtins.hasattr"), Ref("builtins.getattr"))
         for call in nodes.of(ast.Call)
     )
 
