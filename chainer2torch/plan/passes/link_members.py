@@ -242,6 +242,8 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
             or node.attr == "decay"
             and isinstance(parent, ast.Assign)
             or node.attr in RENAMED
+            and isinstance(node.ctx, ast.Load)
+            and not context.is_called(node)
             and _is_of_layer(context, node)
         ):
             _by_name(context, decisions, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
