@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, may_be_host_array, tensor_of
 from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.parts.receivers import is_held_array
@@ -43,8 +44,9 @@ def _has_elements(context: Context, node: ast.expr) -> bool:
     kinds = options(context.analysis.kind(node))
     if kinds != (UNKNOWN,):
         return all(isinstance(k, Tensor) and k.array and k.rank != 0 for k in kinds)
-    whole = isinstance(node, ast.Call) and not (node.args or node.keywords)  # `y.data.argmax()`
-    return not whole and not isinstance(node, ast.Subscript) and is_held_by_anything(context, node)
+    values = reaching(context, node) if isinstance(node, ast.Name) else [node]
+    made = [value for value in values if isinstance(value, ast.Call) and (value.args or value.keywords)]
+    return bool(made) and is_held_by_anything(context, node)  # not `key.data`, nor `y.data.argmax()`
 
 
 def _is_array(kind: Kind) -> bool:
