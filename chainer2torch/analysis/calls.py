@@ -6,7 +6,8 @@ import ast
 
 from chainer2torch.analysis.announced import given_by, overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
-from chainer2torch.analysis.models import assigned, data, iteration, named_tuples, partials, sequences
+from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
+from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -14,7 +15,7 @@ from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method
-from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_taken, spread
+from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -71,8 +72,9 @@ class Calls(LibraryCalls):
             if keyword.arg is None:
                 of_project = any(isinstance(option, (Class, Func, NamedTuple)) for option in options(callee))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
-                keywords.update(inside or {})
-                pending = pending or any(k is BOTTOM for k in (inside or {}).values())
+                known = inside if inside is not None else keywords_among(kind) if of_project else {}
+                keywords.update(known)
+                pending = pending or any(k is BOTTOM for k in known.values())
                 starred = starred or inside is None
             else:
                 keywords[keyword.arg] = kind
@@ -292,7 +294,7 @@ class Calls(LibraryCalls):
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
         else:
-            assigned.constructed(self, cls, args, keywords, rest)
+            field_classes.constructed(self, cls, args, keywords, rest)
             for base in self.mro(cls):
                 if isinstance(base, str):
                     self.record_arguments(made, base, args, keywords)
@@ -391,6 +393,8 @@ def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:
             given.append(kind)
         elif isinstance(kind, Tup):
             given += kind.items
+        elif all(isinstance(option, (Batch, Lst, Tup)) for option in options(kind)):
+            return given, join_all([element_of(option) for option in options(kind)])
         else:
-            return given, element_of(kind) if isinstance(kind, (Batch, Lst)) else UNKNOWN
+            return given, UNKNOWN
     return given, UNKNOWN if any(keyword.arg is None for keyword in node.keywords) else None

@@ -43,6 +43,8 @@ class Containers(Interpreter):
     ) -> Kind:
         """The result of a method of a dictionary, which may have grown by it."""
         element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
+        if name == "copy":
+            return receiver
         if name == "items":
             return Stream(Tup((Scalar("str"), element)))
         if name in ("get", "pop") and args and isinstance(args[0], Const):

@@ -14,7 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import assigned
+from chainer2torch.analysis.models import assigned, field_classes
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -152,7 +152,8 @@ class Definitions(Interpreter):
             self.forget_hierarchy()
         for keyword in node.keywords:
             self.expr(keyword.value)
-        self.store(node.name, self._decorated(node, Class(info)))
+        made = field_classes.named_tuple(node, bases)
+        self.store(node.name, self._decorated(node, Class(info)) if made is None else made)
         outer = self.scopes
         body_env: dict[str, Kind] = {}
         self.scopes = (body_env, *outer)
@@ -161,6 +162,9 @@ class Definitions(Interpreter):
                 method = self.define(statement, info)
                 decorators = [self.expr(decorator) for decorator in statement.decorator_list]
                 method.is_changed = any(map(changes_meaning, decorators))
+                if _is_setter(statement, "setter"):
+                    info.setters[statement.name] = method
+                    method.is_changed = False
                 if statement.name not in info.methods or not _is_setter(statement):
                     info.methods[statement.name] = method
                 body_env[statement.name] = Func(method)
@@ -174,8 +178,9 @@ class Definitions(Interpreter):
             assigned.by_decorators(self, info)
 
 
-def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef, *which: str) -> bool:
+    words = which or ("setter", "deleter")
+    return any(isinstance(d, ast.Attribute) and d.attr in words for d in node.decorator_list)
 
 
 def _defined_at_last(source: Source) -> frozenset[str]:

@@ -10,6 +10,7 @@ from chainer2torch.analysis.models import array_kinds, array_operators, assigned
 from chainer2torch.analysis.models import named_tuples, sequences
 from chainer2torch.analysis.folding import fold, repeated, row
 from chainer2torch.analysis.models.computed_children import numbered
+from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
@@ -161,11 +162,7 @@ class Expressions(Interpreter):
             if isinstance(a, Tup) and isinstance(b, Tup):
                 return Tup(a.items + b.items, sized=a.sized or b.sized)
             return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
-        ta, tb = scalar_type(a), scalar_type(b)
-        if ta in ("int", "float", "bool") and tb in ("int", "float", "bool"):
-            floating = "float" in (ta, tb) or isinstance(op, ast.Div)
-            return Scalar("float" if floating else "int")
-        return Scalar("str") if ta == tb == "str" else UNKNOWN
+        return array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
 
     def _expr_BoolOp(self, node: ast.BoolOp) -> Kind:
         before: dict[str, Kind] = {}
@@ -194,9 +191,10 @@ class Expressions(Interpreter):
                 return copied
         kinds = []
         for truth, part in ((True, node.body), (False, node.orelse)):
-            before = self.narrow(node.test, truth)
-            kinds.append(self.expr(part))
-            self.scopes[0].update(before)
+            known = dict(self.scopes[0])  # what a branch finds out of a value holds there alone
+            self.narrow(node.test, truth)
+            kinds.append(reached(self, node.test, truth, self.expr(part)))
+            self.scopes[0].update(known)
         return join_all(kinds)
 
     def _expr_NamedExpr(self, node: ast.NamedExpr) -> Kind:
@@ -244,9 +242,8 @@ class Expressions(Interpreter):
         return Dct(self._comprehension(node, node.key, node.value))
 
     def _expr_Slice(self, node: ast.Slice) -> Kind:
-        for part in (node.lower, node.upper, node.step):
-            if part is not None:
-                self.expr(part)
+        for part in filter(None, (node.lower, node.upper, node.step)):
+            self.expr(part)
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
@@ -302,9 +299,11 @@ class Expressions(Interpreter):
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
-        one_of = options(kind)
-        walked = [data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else None for k in one_of]
-        return join_all([found or element_of(k) for k, found in zip(one_of, walked)])
+        given = [
+            (k, data.item(self, k, None) or data.walked(self, k) if isinstance(k, Inst) else None)
+            for k in options(kind)
+        ]
+        return join_all([found or element_of(k) for k, found in given])
 
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
@@ -320,8 +319,7 @@ class Expressions(Interpreter):
                 return self._member(XP, "xp.Module", name)
             return Ref(self.rules.canonical(f"{kind.name}.{name}"))
         if isinstance(kind, Inst):
-            is_class = name == "__class__" and isinstance(kind.cls, ClassInfo)
-            return Class(kind.cls) if is_class else self._instance_attribute(kind, name)  # type: ignore[arg-type]
+            return self._instance_attribute(kind, name)
         if kind is BOTTOM or is_number_without(kind, name):  # `loss = 0; loss += y`: `loss.data` met no number
             return BOTTOM
         if isinstance(kind, (Mod, Folder)):
@@ -356,7 +354,7 @@ class Expressions(Interpreter):
 
     def _instance_attribute(self, kind: Inst, name: str) -> Kind:
         if isinstance(kind.cls, ClassInfo):
-            return self.class_attribute(kind.cls, name, kind)
+            return Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
         return self._member(kind, kind.cls, name)
 
     def class_attribute(self, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:

@@ -31,6 +31,7 @@ from chainer2torch.analysis.libraries import STAND_IN, adapted
 from chainer2torch.analysis.models import (
     array_kinds,
     data,
+    field_classes,
     host_libraries,
     iteration,
     named_tuples,
@@ -172,13 +173,12 @@ class LibraryCalls(Interpreter):
             return numpy_call(name[6:], args, keywords)
         if name == "argparse.ArgumentParser":
             return Inst(name, self.site(node))
-        if name in ("collections.OrderedDict", "collections.defaultdict") and (not args or name.endswith("tdict")):
-            made = self.call(args[0], [], {}, None) if args and isinstance(args[0], Func) else BOTTOM
-            return Dct(Lst(BOTTOM) if args[:1] == [Ref("builtins.list")] else made)
+        if name in python_builtins.TABLES and (table := python_builtins.table(self, name, args, node)) is not None:
+            return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
-        if name == "collections.Counter":
-            return Dct(Scalar("int"))
+        if name == field_classes.REPLACE and args:
+            return field_classes.replaced(self, args[0], keywords)
         if name == "collections.deque":
             return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:

@@ -107,6 +107,18 @@ class FuncInfo:
         return Nodes(nodes_of(self.node))
 
     @functools.cached_property
+    def kept(self) -> frozenset[str]:
+        """The attributes that a method gives its last parameter as it is: ``self._last = value``."""
+        names = [p.arg for p in self.node.args.args]
+        return frozenset(
+            target.attr
+            for node in self.inside.of(ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == names[0]
+            if isinstance(node.value, ast.Name) and node.value.id == names[-1]
+        )
+
+    @functools.cached_property
     def is_announced(self) -> bool:
         """Whether a method gives nothing: it raises in the end, or it has no body. Its class leaves it to others."""
         if self.cls is None or isinstance(self.node, ast.Lambda):
@@ -171,6 +183,8 @@ class ClassInfo:
     module: ModuleInfo
     bases: list[Kind] = dataclasses.field(default_factory=list)
     methods: dict[str, FuncInfo] = dataclasses.field(default_factory=dict)
+    # what runs when a property is assigned to
+    setters: dict[str, FuncInfo] = dataclasses.field(default_factory=dict)
     attrs: dict[str, Kind] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:

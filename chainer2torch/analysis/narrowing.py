@@ -45,6 +45,17 @@ _SOME_LINKS = frozenset({"chainer.Link", "chainer.Chain"})
 _INSIDE = frozenset({"array", "data"})
 
 
+def reached(facts: Facts, test: ast.expr, truth: bool, kind: Kind) -> Kind:
+    """What a branch of an expression gives; nothing for ``x.array`` in ``None if x is None else x.array`` of a None."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return reached(facts, test.operand, not truth, kind)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Is, ast.IsNot)):
+        return kind
+    if facts.kind(test.comparators[0]) != NONE or facts.kind(test.left) != NONE:
+        return kind
+    return kind if isinstance(test.ops[0], ast.Is) is truth else BOTTOM
+
+
 def told(facts: Facts, test: ast.expr, truth: bool, kind_of: KindOfName, beside_none: BesideNone) -> Told:
     """The kinds of names where ``test`` is true, or where it is false; ``kind_of`` knows those of the scope.
 

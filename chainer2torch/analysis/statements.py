@@ -329,7 +329,13 @@ class Statements(Interpreter):
             self.item_set(target, kind)
 
     def set_attribute(self, cls: ClassInfo, name: str, kind: Kind) -> None:
-        """Joins a value into an attribute of a class of the project."""
+        """Joins a value into an attribute of a class of the project; the setter of a property gets it."""
+        setter = next((c.setters[name] for c in self.mro(cls) if isinstance(c, ClassInfo) and name in c.setters), None)
+        if setter is not None:
+            self.call_function(setter, Inst(cls), [kind], {}, None)
+            for kept in setter.kept.difference((name,)):  # what is read next is known at once
+                self.set_attribute(cls, kept, kind)
+            return
         if self.is_buffer(cls, name) or self.rules.style == "native" and self.is_moved(cls, name):
             kind = on_device(kind)
         if isinstance(kind, Ref):  # NumPy and CuPy together are an array module, and that with CuPy is another kind

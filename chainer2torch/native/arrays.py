@@ -49,6 +49,18 @@ class _ArrayMethods:
     def copy(self) -> Tensor:  # where: of_numpy.copy
         return self.x.clone()
 
+    def cumprod(self) -> Tensor:  # where: of_numpy.cumprod
+        return self.x.flatten().cumprod(0)
+
+    def cumsum(self) -> Tensor:  # where: of_numpy.cumsum
+        return self.x.flatten().cumsum(0)
+
+    def dot(self, other: Any) -> Tensor:  # where: of_numpy.dot
+        return array_dot(self.x, other)
+
+    def round(self, decimals: int) -> Tensor:  # where: of_numpy.round
+        return self.x.round(decimals=decimals)
+
     def fill(self, value: Any) -> None:  # where: of_numpy.fill
         self.x.fill_(value)
 

@@ -80,11 +80,19 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, create_graph: bool
 def backward_until(y: Tensor, *ends: Tensor) -> None:
     """``y.backward()`` that does not go on behind ``ends``: the parameters there get no gradient from it.
 
+    None either on a way around them, from what ``ends`` were computed of: a parameter before and behind gets that part
+    alone which comes before. One of ``ends`` may be a number by now.
     Source: chainer.Variable.backward, after ``unchain_backward()`` of each of ``ends``.
     """
-    steps = _steps(y, {end.grad_fn for end in ends})
+    behind = {step for end in ends if isinstance(end, Tensor) for step in _steps(end, set())}
+    behind = {step for step in behind if not hasattr(step, "variable")}
+    steps = _steps(y, behind)
     leaves = [step.variable for step in steps if hasattr(step, "variable")]
+    crossed = {before for step in steps for before, _ in step.next_functions if before in behind}
+    hooks = [step.register_prehook(lambda grads: (None,) * len(grads)) for step in crossed]
     torch.autograd.backward(y, inputs=leaves)
+    for hook in hooks:
+        hook.remove()
 
 
 def backward(

@@ -145,7 +145,10 @@ class FileNames:
     @functools.cached_property
     def imports_chainer(self) -> bool:
         """Whether some import of the file brings a name of Chainer's."""
-        return _brings_chainer(self.analysis, self.source) or bool(self.module.stars)
+        if _brings_chainer(self.analysis, self.source) or self.module.stars:
+            return True
+        starred = any(alias.name == "*" for alias in self.source.of(ast.alias))  # of a file of the project
+        return starred and any(_is_of_chainer(kind) for kind in self.module.env.values())
 
     @functools.cached_property
     def beside_chainer(self) -> bool:
@@ -248,6 +251,10 @@ class FileNames:
             return False
         marked = (line for line in self.comments_above(node) if _MARKER in line)
         return any(f".{node.attr}: " in line and " ?." not in line for line in marked)
+
+
+def _is_of_chainer(kind: Kind) -> bool:
+    return isinstance(kind, Ref) and kind.name.split(".")[0] == "chainer"
 
 
 def _brings_chainer(analysis: Analysis, source: Source) -> bool:

@@ -36,6 +36,9 @@ _CLASSES = frozenset(
 )  # of optimizers whose names tell it less
 _OF_NUMPY = (
     "copy",
+    "cumprod",
+    "cumsum",
+    "dot",
     "fill",
     "flatten",
     "get",
@@ -43,6 +46,7 @@ _OF_NUMPY = (
     "min",
     "nonzero",
     "repeat",
+    "round",
     "sort",
     "std",
     "take",

@@ -259,6 +259,8 @@ def test_parts_and_copies_of_a_tensor_are_those_of_numpy() -> None:
     x = dispatch.numpy_methods(torch.tensor(data))
     np.testing.assert_array_equal(x.take([2, 0], axis=1).numpy(), data.take([2, 0], axis=1))
     np.testing.assert_array_equal(x.take([[5, 0]]).numpy(), data.take([[5, 0]]))
+    for method in (lambda a: a.cumprod(), lambda a: a.cumsum(), lambda a: a.round(-1), lambda a: a.dot(data[0].T)):
+        np.testing.assert_array_equal(method(x).numpy(), method(data))
     flat = x.flatten()
     flat[0] = 7
     np.testing.assert_array_equal(x.take([0]).numpy(), [0])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from chainer2torch.compat.serializers.serializers import load_npz
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 from tests.support import both_sides
 
 _NET = """
@@ -311,3 +311,50 @@ def test_a_link_that_is_no_chain_registers_no_links():
     load_npz(stored, ours)
     theirs, result = net(x, c), ours(torch.as_tensor(x), torch.as_tensor(c))
     np.testing.assert_allclose(result.detach().numpy(), theirs.array, rtol=1e-4, atol=1e-5)
+
+
+_PARAMETERS = """
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.kept = []
+        for i in range(2):
+            p = chainer.Parameter(np.full((2,), i + 1, 'f'))
+            self.kept.append(p)
+            setattr(self, 'out%d' % i, p)
+        for i, p in enumerate(self.kept):
+            setattr(self, 'again%d' % i, p)
+        with self.init_scope():
+            for i in range(2):
+                p = chainer.Parameter(np.ones(2, 'f'))
+                setattr(self, 'in%d' % i, p)
+        self.later()
+
+    def later(self):
+        p = chainer.Parameter(np.ones(2, 'f'))
+        self.late = p
+
+def registered():
+    net = Net()
+    return sorted(name for name, _ in net.namedparams()), float(net.out1.data.sum() + net.again1.data.sum())
+"""
+
+
+def test_parameters_by_computed_names():
+    """A parameter that has a name before it becomes an attribute outside of `init_scope` is not trained either."""
+    original, migrated = both_sides.both(_PARAMETERS)
+    assert migrated["registered"]() == original["registered"]() == (["/in0", "/in1"], 8.0)
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+@pytest.mark.parametrize("put", ["links.append(chainer.Parameter(np.ones(2, 'f')))", "p = Own().w\nlinks.add_link(p)"])
+def test_parameters_in_a_list_of_links_are_marked(put, style):
+    """Chainer's list takes them, nn.ModuleList raises."""
+    own = "class Own(chainer.Link):\n    def __init__(self):\n        super().__init__()\n"
+    own += "        with self.init_scope():\n"
+    own += "            self.w = chainer.Parameter(np.ones(2, 'f'))\n"
+    source = f"import chainer\nimport numpy as np\n{own}links = chainer.ChainList()\n{put}\nlinks.append(Own())\n"
+    sites = migrate_source(source, options=Options(style=style)).sites
+    assert [site.line for site in sites if site.state == "manual"] == [
+        source[: source.index("links.a")].count("\n") + 1
+    ]

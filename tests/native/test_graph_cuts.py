@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
+from chainer2torch.native.graphs import backward_until
 from tests.support.native_snippets import migrated, run
 
 RNN = """
@@ -181,3 +183,23 @@ def test_whether_a_cut_reaches_what_came_with_the_value_is_not_guessed():
     """It was detached as well, so that the loss had no gradient by it."""
     code = migrated(UNPACKED.replace("    BEFORE\n", "").replace("AFTER", LOSS)).code
     assert "score = score.detach()" not in code, code
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_nothing_comes_from_behind_a_cut_on_another_way(steps: int) -> None:
+    """A sum over all steps of a recurrent net, cut in the middle: what the first steps added has no graph any more."""
+
+    def run(weight: torch.Tensor, h: torch.Tensor, count: int) -> list[torch.Tensor]:
+        states = []
+        for _ in range(count):
+            h = torch.tanh(weight * h + weight)
+            states.append(h)
+        return states
+
+    weight = torch.tensor([0.5], requires_grad=True)
+    first = run(weight, torch.zeros(1), steps)
+    second = run(weight, first[-1].detach(), 2)
+    backward_until(sum((h * h).sum() for h in first + second), first[-1], 0)
+    found, weight.grad = weight.grad, None
+    sum((h * h).sum() for h in run(weight, first[-1].detach(), 2)).backward()
+    assert torch.equal(found, weight.grad)

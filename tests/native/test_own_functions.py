@@ -111,6 +111,10 @@ def test_a_function_without_a_forward_raises():
         lambda a: a.repeat(2),
         lambda a: a.repeat([1, 2, 3], axis=1),
         lambda a: a.copy(),
+        lambda a: a.cumprod(),
+        lambda a: a.cumsum(),
+        lambda a: a.dot(np.arange(4.0)),
+        lambda a: a.round(1),
     ],
 )
 def test_methods_of_arrays(method):

@@ -9,7 +9,9 @@ from chainer2torch.rules.table import RulesError, load_rules
 
 
 def test_every_difference_says_what_it_is_and_how_it_is_checked() -> None:
-    assert {"batch-geometry", "shuffle-order", "first-values", "noise", "weight-files"} <= set(differences.table())
+    assert {"batch-geometry", "shuffle-order", "first-values", "noise", "weight-files", "loaded-settings"} <= set(
+        differences.table()
+    )
     assert all(found.what.endswith(".") and found.checked.endswith(".") for found in differences.table().values())
 
 

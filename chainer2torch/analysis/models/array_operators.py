@@ -119,6 +119,14 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     return kind
 
 
+def of_scalars(op: ast.operator, a: str | None, b: str | None) -> Kind:
+    """What numbers and texts of these types give."""
+    numbers = ("int", "float", "bool")
+    if a in numbers and b in numbers:
+        return Scalar("float" if "float" in (a, b) or isinstance(op, ast.Div) else "int")
+    return Scalar("str") if a == b == "str" else UNKNOWN
+
+
 def _computed_with(kind: Kind) -> Kind:
     """A batch that is computed with beside an array is one array: NumPy makes one of a tuple, too."""
     return Tensor(array=True) if isinstance(kind, Batch) else kind

@@ -28,10 +28,6 @@ from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.models.computed_children import may_be_named
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
-_RECORDS = frozenset(
-    {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define", "attrs.define", "attrs.frozen"}
-)
-_FIELDS = frozenset({"attr.ib", "attr.attrib", "attr.field", "attrs.field"})
 _COPIES = frozenset({"dataclasses.replace", "attr.evolve", "attrs.evolve", "copy.replace"})
 _CASES = ("parameterize", "parameterized_class", "inject_backend_tests")
 _CALLED = frozenset({"setattr", "__setattr__", "update", "_replace"} | {name.rpartition(".")[2] for name in _COPIES})
@@ -115,18 +111,6 @@ def put_anywhere(interpreter: Interpreter, owner: Kind, value: Kind, node: ast.e
                         interpreter.set_attribute(one, name, value)
 
 
-def constructed(
-    interpreter: Interpreter, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind], rest: Kind | None
-) -> None:
-    """What the constructor that ``@dataclass`` or ``NamedTuple`` writes puts into the fields of a class."""
-    fields = _fields(interpreter, cls)
-    given = dict(zip(fields, args)) | {name: kind for name, kind in keywords.items() if name in fields}
-    for name, owner in fields.items():
-        kind = given.get(name, rest)
-        if kind is not None:
-            interpreter.set_attribute(owner, name, kind)
-
-
 def classes(interpreter: Interpreter, args: list[Kind]) -> Kind:
     """``type(self)``, and ``type('B', (Base,), {'dtype': ...})``, where methods of a base meet what stands there."""
     if len(args) == 1:
@@ -195,34 +179,6 @@ def _whose(interpreter: Interpreter, node: ast.expr) -> Kind | None:
     if callee == Ref("builtins.vars") and node.args:
         return interpreter.facts.get(node.args[0])
     return Mod(interpreter.module) if callee == Ref("builtins.globals") else None
-
-
-def _fields(interpreter: Interpreter, cls: ClassInfo) -> dict[str, ClassInfo]:
-    """The fields of a class whose constructor is written for it, in order, and in which class each of them stands."""
-    found: dict[str, ClassInfo] = {}
-    for one in reversed(interpreter.mro(cls)):
-        if isinstance(one, ClassInfo) and _is_record(interpreter, one):
-            for statement in one.node.body:
-                target = _field(interpreter, statement)
-                if target is not None:
-                    found[target] = one
-    return found
-
-
-def _is_record(interpreter: Interpreter, cls: ClassInfo) -> bool:
-    made_by = [d.func if isinstance(d, ast.Call) else d for d in cls.node.decorator_list]
-    names = [kind.name for node in made_by if isinstance(kind := interpreter.facts.get(node), Ref)]
-    return not _RECORDS.isdisjoint(names) or Ref("typing.NamedTuple") in cls.bases
-
-
-def _field(interpreter: Interpreter, statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return statement.target.id
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-        made_by = interpreter.facts.get(statement.value.func)
-        if isinstance(made_by, Ref) and made_by.name in _FIELDS and isinstance(statement.targets[0], ast.Name):
-            return statement.targets[0].id
-    return None
 
 
 def _is_plain(kind: Kind) -> bool:

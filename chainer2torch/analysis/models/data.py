@@ -294,6 +294,7 @@ def _through_converter(interpreter: Interpreter, converter: Func, batch: Kind, t
 ONLY_OPTIMIZER = -1  # where the analysis keeps what is known of it
 OF_HEIRS = -2  # what attributes of any class of the project are read as, if nobody knows of which
 _WITH_HEIRS = "chainer.training.Updater"
+_STATISTICS = ("avg_mean", "avg_var")
 _ANY_LINK = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList"})
 
 
@@ -303,6 +304,8 @@ def of_heirs(interpreter: Interpreter, owner: str, name: str) -> Kind:
     So it is with a method of a link of which no more is known: ``for block in self.children(): block.reset()``.
     """
     if owner in _ANY_LINK:
+        if name in _STATISTICS:
+            return Tensor(array=True)
         links = [c for c in list(interpreter.classes.values()) if name in c.methods and interpreter.derives(c, owner)]
         return join_all([interpreter.class_attribute(c, name, Inst(c)) for c in links])
     if not interpreter.rules.is_subclass(owner, _WITH_HEIRS):

@@ -38,6 +38,9 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
         return Lst(join_all(elements))
     if name == "itertools.chain.from_iterable":
         return Lst(interpreter.iterated(elements[0]))
+    if name == "itertools.tee":
+        several = args[1].value if len(args) > 1 and isinstance(args[1], Const) else 2
+        return Tup((Lst(elements[0]),) * several) if isinstance(several, int) else Lst(Lst(elements[0]))
     if name == "itertools.repeat":
         return Lst(args[0])
     if name in _SIDE_BY_SIDE:

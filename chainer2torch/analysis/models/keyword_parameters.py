@@ -50,6 +50,11 @@ def spread(source: Source, node: ast.expr, kind: Kind) -> dict[str, Kind] | None
     return held if keys is not None and keys == held.keys() and len(held) == len(kind.items) else None
 
 
+def keywords_among(kind: Kind) -> dict[str, Kind]:
+    """The keywords that ``**table`` gives among others, which nobody sees."""
+    return {key: value for key, value in kind.items if isinstance(key, str)} if isinstance(kind, Dct) else {}
+
+
 def _keys_put(source: Source, name: ast.Name) -> set[str] | None:
     """All keys of a dictionary of a function, which is displayed, gets items, and is spread: nothing else."""
     scope: ast.AST = name

@@ -13,6 +13,7 @@ from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
     Class,
+    Const,
     HostArray,
     Inst,
     Kind,
@@ -138,6 +139,8 @@ def _is_used_as_tensor(interpreter: Interpreter, func: FuncInfo, name: str) -> b
 def _passed(interpreter: Interpreter, func: FuncInfo, index: int) -> Kind | None:
     if func.cls is None:
         return None
+    if func.name == "__call__" and func.cls.attrs.get("call_for_each_param") == Const(True):  # a hook of an optimizer
+        return (None, Inst("chainer.UpdateRule"), Tensor())[index] if index < 3 else None
     for base, kinds in _BY_METHOD.get(func.name, ()):
         if index in kinds and interpreter.derives(func.cls, base):
             return parse_spec("list of device" if _is_of_version_1(interpreter, func) else kinds[index])

@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import (
     Class,
     Const,
     Dct,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -28,6 +29,7 @@ from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
+TABLES = ("collections.Counter", "collections.OrderedDict", "collections.defaultdict")
 _TYPES = {
     "int": "int",
     "float": "float",
@@ -73,10 +75,9 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "zip":
         return data.zipped(interpreter, args, node)
     if name == "dict":
-        values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
-        if not args and not node.keywords:
-            return Dct(BOTTOM)
-        return Dct(join_all(list(values.values())), tuple(values.items()))
+        return _dict(interpreter, args, node)
+    if name == "divmod" and len(args) == 2:
+        return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
         return _absolute(first) if name == "abs" else first
     if name in ("sum", "max", "min") and isinstance(first, (Tensor, HostArray)) and len(args) == 1:
@@ -84,13 +85,44 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        found = interpreter.attribute(first, args[1].value)
-        return join(found, args[2]) if len(args) > 2 and isinstance(args[2], Ref) else found
+        return join_all([interpreter.attribute(first, args[1].value), *args[2:]])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
     if name == "getattr" and len(args) == 2:
         return _by_name(interpreter, first, node.args[1])
     return UNKNOWN
+
+
+def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind | None:
+    """What a class of dictionaries begins with: ``defaultdict(float)``, ``OrderedDict(table)``; None: who knows."""
+    if name.endswith("Counter"):
+        return Dct(Scalar("int"))
+    if not name.endswith("defaultdict"):
+        return Dct(BOTTOM) if not args else args[0] if isinstance(args[0], Dct) and not node.keywords else None
+    made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None
+    if isinstance(made, ast.Constant) and type(made.value) in (int, float):
+        return Dct(Const(made.value))
+    if args and isinstance(args[0], Func):
+        return Dct(interpreter.call(args[0], [], {}, None))
+    begun = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    return Dct(begun.get(args[0].name, BOTTOM) if args and isinstance(args[0], Ref) else BOTTOM)
+
+
+def _dict(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
+    """``dict(a=x)``, ``dict(table)``."""
+    values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
+    if not args and not node.keywords:
+        return Dct(BOTTOM)
+    tables = options(args[0]) if args and all(k.arg is not None for k in node.keywords) else ()
+    if tables and all(isinstance(k, Dct) for k in tables):
+        return join_all([_with(k, values) for k in tables if isinstance(k, Dct)])
+    return Dct(join_all(list(values.values())), tuple(values.items()))
+
+
+def _with(table: Dct, more: dict[str, Kind]) -> Dct:
+    """A copy of a dictionary, with other keys."""
+    items = tuple((key, kind) for key, kind in table.items if key not in more)
+    return Dct(join_all([table.element, *more.values()]), (*items, *more.items()) if table.items else ())
 
 
 def _largest(args: list[Kind], node: ast.Call) -> Kind:

@@ -55,7 +55,8 @@ def shown(x: Any) -> Any:
     """
     if isinstance(x, dict):
         result = x.copy()
-        result.update((key, shown(value)) for key, value in x.items())
+        for key, value in x.items():
+            result[key] = shown(value)
         return result
     if type(x) in (list, tuple, torch.Size):
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
@@ -125,6 +126,19 @@ class _NumpyMethods:
 
     def copy(self) -> torch.Tensor:
         return self._x.clone()
+
+    def cumprod(self) -> torch.Tensor:
+        return self._x.flatten().cumprod(0)
+
+    def cumsum(self) -> torch.Tensor:
+        return self._x.flatten().cumsum(0)
+
+    def dot(self, other: Any) -> torch.Tensor:
+        y: torch.Tensor = self._xp.dot(self._x, other)
+        return y
+
+    def round(self, decimals: int) -> torch.Tensor:
+        return self._x.round(decimals=decimals)
 
     def fill(self, value: Any) -> None:
         self._x.fill_(value)

@@ -106,7 +106,9 @@ class GradientMethod(torch.optim.Optimizer, SerializableEntries):
 
     def create_update_rule(self) -> UpdateRule:
         """The rule of one parameter; subclasses with an update of their own return their ``UpdateRule``."""
-        return UpdateRule(self.hyperparam)
+        rule = UpdateRule(self.hyperparam)
+        rule._optimizer = self  # whose formula it has, also for a parameter of another optimizer
+        return rule
 
     # -- hooks ---------------------------------------------------------------------------------------------------
 
@@ -297,7 +299,7 @@ class GradientMethod(torch.optim.Optimizer, SerializableEntries):
         return state["fp32_param"]
 
     def _state_of(self, param: torch.Tensor, like: torch.Tensor) -> dict[str, Any]:
-        state: dict[str, Any] = self.state[param]
+        state: dict[str, Any] = self.state.setdefault(param, {})
         for name in self._state_names:
             value = state.get(name)
             if value is None:

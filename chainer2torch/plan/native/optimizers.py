@@ -62,6 +62,8 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
 
 def _used(objects: Objects, use: Use) -> str | None:
     if not use.member:
+        if saved_by(use) is not None and _loads_counters(objects):
+            return "another optimizer that loads a file is asked for its counters"
         named = by_name(use) and not _may_name_rate(objects, use)
         understood = saved_by(use) is not None or shifts(use) or named or steps_together(use)
         asked = bool(asked_classes(objects, use)) or asked_setting(objects, use) is not None
@@ -185,6 +187,9 @@ def by_name(use: Use) -> str:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in BY_NAME:
         return ""
     helper, count = BY_NAME[call.func.id]
+    function = use.context.source.enclosing(call, ast.FunctionDef, ast.Lambda)
+    if isinstance(function, ast.FunctionDef) and function.name == "__getattr__":
+        return ""  # a wrapper hands on all that an optimizer has
     whole = count == 2 or isinstance(use.context.source.parents[call], ast.Expr)
     starred = any(isinstance(a, ast.Starred) for a in call.args)
     return helper if whole and len(call.args) == count and call.args[0] is use.node and not starred else ""
@@ -225,6 +230,16 @@ def saved_by(use: Use) -> ast.Call | None:
     return call if known and use.context.reference(call.func) is not None else None
 
 
+def _loads_counters(objects: Objects) -> bool:
+    """Whether some optimizer that takes its state from a file is asked for ``t``: the file must have it."""
+    for uses in objects.uses.values():
+        if any(use.member in _COUNTERS for use in uses) and any(
+            (call := saved_by(use)) is not None and ".load" in (use.context.reference(call.func) or "") for use in uses
+        ):
+            return True
+    return False
+
+
 def target_clears(use: Use) -> ast.Call | None:
     """The call ``optimizer.target.cleargrads()``."""
     parents = use.context.source.parents
@@ -233,6 +248,7 @@ def target_clears(use: Use) -> ast.Call | None:
     return call if isinstance(call, ast.Call) and call.func is method and not call.args else None
 
 
+_COUNTERS = frozenset({"epoch", "t"})
 _BASES = ("chainer.Optimizer", "chainer.GradientMethod")
 CONCERN = Concern("optimizers", _BASES, _made, _used, in_displays=True, lent=is_lent, escapes=may_escape)
 

@@ -160,7 +160,8 @@ def _file(context: Context, decisions: Decisions, objects: Objects, call: ast.Ca
         template = _as_numpy_names(context, decisions, path, template)
     decisions.replace(call, template, operands)
     decisions.use(call.func)
-    decisions.mark(call.func, row, row.name, "exact", difference="weight-files")
+    settings = template == _LOAD and any(_may_be(context, bound.given["obj"], one) for one in _STATES)
+    decisions.mark(call.func, row, row.name, "exact", difference="loaded-settings" if settings else "weight-files")
 
 
 def _as_numpy_names(context: Context, decisions: Decisions, path: ast.expr, template: str) -> str:

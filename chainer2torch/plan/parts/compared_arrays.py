@@ -7,15 +7,21 @@ import ast
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, may_be_host_array, tensor_of
-from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.parts.sequences_of_numbers import holds_numbers
 
 
-def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.expr]) -> None:
+def compared_as_tensors(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     """``x.array <= y`` of a tensor and an array on the host, which PyTorch does not compare; ``!=`` gives one True."""
+    sides = [node.left, *node.comparators]
     kinds = [context.analysis.kind(side) for side in sides]
+    if len(sides) == 2 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        for at, other in enumerate(sides):
+            if kinds[at] == UNKNOWN and _may_be_labels(context, other) and _has_elements(context, sides[1 - at]):
+                wrap(context, decisions, other, "compat.from_host(value)")
     if not any(all(isinstance(k, Tensor) for k in options(kind)) for kind in kinds):
         _held_compared(context, decisions, sides, kinds)
         return
@@ -24,6 +30,23 @@ def compared_as_tensors(context: Context, decisions: Decisions, sides: list[ast.
             wrap(context, decisions, side, tensor_of(context, side))
         elif holds_numbers(kind) and any(_is_array(other) for other in kinds):
             wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
+
+
+def _may_be_labels(context: Context, node: ast.expr) -> bool:
+    """Whether a value of unknown kind may be an array of the host: a name, and nothing that a Variable holds."""
+    if context.migrated or not context.imports_chainer or comes_from_host(context, node):
+        return False
+    return isinstance(node, ast.Name) and not is_held_by_anything(context, node)
+
+
+def _has_elements(context: Context, node: ast.expr) -> bool:
+    """Whether it is an array with axes that is a tensor now: ``y.data.argmax(axis=1)``."""
+    kinds = options(context.analysis.kind(node))
+    if kinds != (UNKNOWN,):
+        return all(isinstance(k, Tensor) and k.array and k.rank != 0 for k in kinds)
+    values = reaching(context, node) if isinstance(node, ast.Name) else [node]
+    made = [value for value in values if isinstance(value, ast.Call) and (value.args or value.keywords)]
+    return bool(made) and is_held_by_anything(context, node)  # not `key.data`, nor `y.data.argmax()`
 
 
 def _is_array(kind: Kind) -> bool:
@@ -36,7 +59,8 @@ def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr]
         return
     for at, held in enumerate(sides):
         other, kind = sides[1 - at], kinds[1 - at]
-        if kinds[at] != UNKNOWN or not isinstance(held, ast.Attribute) or not is_held_array(context, held):
+        attribute = isinstance(held, ast.Attribute) and is_held_array(context, held)
+        if kinds[at] != UNKNOWN or not (attribute or is_held_by_anything(context, held)):
             continue
         if is_moved_to_device(kind):
             wrap(context, decisions, other, tensor_of(context, other))

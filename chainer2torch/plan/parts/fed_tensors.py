@@ -37,6 +37,12 @@ def is_fed_tensor(context: Context, node: ast.expr) -> bool:
     return _is_fed(context, node, _MOST)
 
 
+def means_the_same(call: ast.Call, name: str) -> bool:
+    """Whether a method is called so that it does the same to arrays and to tensors: ``max()``, ``cumsum(0)``."""
+    given = bool(call.args or call.keywords)
+    return not given if name in ("max", "min", "round") else given and name in ("cumprod", "cumsum")
+
+
 def _is_fed(context: Context, node: ast.expr, depth: int) -> bool:
     if context.analysis.kind(node) != UNKNOWN or depth == 0:
         return False

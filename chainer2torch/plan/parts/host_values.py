@@ -24,6 +24,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
@@ -140,7 +141,11 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
         if all(isinstance(k, Tensor) and k.array for k in kinds):
             asked = isinstance(node, ast.Call) and len(node.args) == 3 and ast.unparse(node.func) == "getattr"
             sure = context.choices.style == "native" and has_gradient(context, node)
-            if asked or isinstance(node, ast.Attribute) and node.attr == "grad" and not sure:
+            if (
+                asked
+                or isinstance(node, ast.Attribute)
+                and (node.attr == "grad" and not sure or may_hold_none(context, node))
+            ):
                 wrap(context, decisions, node, "compat.to_host(value)")  # it may be None
             else:
                 to_host(context, decisions, node)
@@ -180,6 +185,9 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
         return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
     if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):
         return is_held_by_anything(context, node.args[0], names)
+    if isinstance(node, ast.Compare):  # of arrays, if it is one
+        whole = len(node.ops) > 1 or isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+        return not whole and is_held_by_anything(context, node.left, names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return any(
@@ -195,7 +203,11 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
         and node.attr in ("array", "data", "grad", *_STATISTICS)
         and context.imports_chainer
         and not context.migrated
-        and _may_be_variable(context.analysis.kind(node.value))
+        and (
+            _may_be_variable(context.analysis.kind(node.value))
+            or node.attr in _STATISTICS
+            and context.analysis.is_link(context.analysis.kind(node.value))
+        )
         and context.analysis.kind(node) == UNKNOWN
     )
 

@@ -13,7 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import comes_from_host, runs_backwards
-from chainer2torch.plan.parts.host_values import is_torch_dtype, to_host, wrap
+from chainer2torch.plan.parts.host_values import is_held_by_anything, is_torch_dtype, to_host, wrap
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
 
@@ -31,6 +31,7 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     if any(isinstance(k, HostArray) for k in kinds) or kinds == (UNKNOWN,) and comes_from_host(context, node.value):
         _tensors_of_one(context, decisions, node, parts)
     held = isinstance(node.value, ast.Attribute) and node.value.attr in ("data", "array", "grad")
+    held = held or is_held_by_anything(context, node.value)
     if any(isinstance(k, Tensor) for k in kinds) or kinds == (UNKNOWN,) and (held or _in_a_link(context, node)):
         _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)

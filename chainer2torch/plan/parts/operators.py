@@ -23,6 +23,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
+from chainer2torch.plan.parts.chosen_elements import into_chosen, is_tensor
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
 from chainer2torch.plan.parts.kept_sums import sum_of_its_own
 from chainer2torch.plan.parts.mixed_updates import into_either, into_host_array, may_meet
@@ -296,7 +297,7 @@ def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             kind = context.analysis.kind(target.value)
-            _into_tensor(context, decisions, node.value, kind)
+            _into_tensor(context, decisions, node.value, kind, target)
             into_either(context, decisions, node.value, kind)
             if len(node.targets) == 1:
                 into_host_array(context, decisions, node.value, kind)
@@ -312,14 +313,19 @@ def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
                 decisions.wrap(node.value, tensor_of(context, node.value))
 
 
-def _into_tensor(context: Context, decisions: Decisions, value: ast.expr, target: Kind) -> None:
+def _into_tensor(
+    context: Context, decisions: Decisions, value: ast.expr, target: Kind, place: ast.Subscript | None = None
+) -> None:
     """Converts what may be a host array, where it is written into a tensor."""
-    if not all(isinstance(k, Tensor) for k in options(target)):
+    if not is_tensor(target):
         return
+    if place is not None and is_tensor(context.analysis.kind(value)):
+        into_chosen(context, decisions, place, value, known=True)
     # an earlier run converted what it did not know
     known = (HostArray, Lst, Tup) if context.migrated else (HostArray, Lst, Tup, Unknown)
     if any(isinstance(k, known) for k in options(context.analysis.kind(value))):
-        decisions.wrap(value, tensor_of(context, value))
+        if place is None or not into_chosen(context, decisions, place, value, known=False):
+            decisions.wrap(value, tensor_of(context, value))
 
 
 def _is_variable(kind: Kind) -> bool:

@@ -13,7 +13,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
-from chainer2torch.plan.parts.fed_tensors import is_fed_tensor
+from chainer2torch.plan.parts.fed_tensors import is_fed_tensor, means_the_same
 from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
@@ -47,7 +47,7 @@ DISTINCTIVE = frozenset(
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
 # methods of arrays that a tensor has, too, with another meaning and without an error
-_OTHER_MEANING = frozenset({"max", "min", "nonzero", "repeat", "sort", "std", "take", "var"})
+_OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
 _OF_EITHER = _OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
@@ -84,7 +84,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr in _OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(context, decisions, node)
         return
-    if node.attr == "transpose" and is_fed_tensor(context, node.value):
+    if node.attr == "transpose" and (is_fed_tensor(context, node.value) or is_held_array(context, node.value)):
         _axes_of_array(context, decisions, node)
         return
     if attribute_of_array(context, decisions, node) or _setting_of_layer(context, decisions, node):
@@ -181,8 +181,8 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
     fed = node.attr in _OF_ARRAYS and is_fed_parameter(context, node.value)  # also where a file is NumPy's alone
     if not (isinstance(call, ast.Call) and call.func is node and (fed or context.imports_chainer)):
         return
-    if node.attr in ("max", "min") and not (call.args or call.keywords):
-        return  # the same in both
+    if means_the_same(call, node.attr):
+        return
     if _OF_LISTS & {k.arg for k in call.keywords} or _is_host(context, node.value):
         return
     held = is_held_array(context, node.value) or node.attr == "get" and _was_held(context, node.value)
@@ -211,8 +211,7 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
     if (
         node.attr not in _OF_EITHER
         or not (isinstance(call, ast.Call) and call.func is node)
-        or node.attr in ("max", "min")
-        and not (call.args or call.keywords)  # the same in both
+        or means_the_same(call, node.attr)
         or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
         or not any(isinstance(k, Tensor) for k in kinds)
         or _OF_LISTS & {k.arg for k in call.keywords}

@@ -35,6 +35,7 @@ from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.divided_counts import divided
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
+    is_held_by_anything,
     is_host_method,
     is_torch_dtype,
     may_be_torch_dtype,
@@ -50,6 +51,7 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
+from chainer2torch.plan.parts.unknown_models import arrays_to_unknown_model
 from chainer2torch.plan.parts.walked_elements import walked_elements
 from chainer2torch.plan.parts.written_values import as_text, formatted, row_of_text, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
@@ -186,7 +188,9 @@ def _other_call(context: Context, decisions: Decisions, call: ast.Call, callee: 
     if is_initializer(context, callee):
         for argument in (*call.args, *(k.value for k in call.keywords)):
             filled_in_place(context, decisions, argument)
-    elif callee == UNKNOWN and context.imports_chainer:
+        return
+    arrays_to_unknown_model(context, decisions, call)
+    if callee == UNKNOWN and context.imports_chainer:
         for argument in call.args:
             kind = context.analysis.kind(argument)
             if is_moved_to_device(kind) or kind == UNKNOWN and is_sent_by_choice(context, argument):
@@ -282,7 +286,7 @@ def _held(context: Context, decisions: Decisions, node: ast.expr) -> bool:
         context.imports_chainer
         and not context.migrated
         and context.analysis.kind(node) == UNKNOWN
-        and is_held_array(context, node)
+        and (is_held_array(context, node) or is_held_by_anything(context, node))
         and wrap(context, decisions, node, host_array_of(context, node))
     )
 
@@ -394,4 +398,4 @@ def _comparison(context: Context, decisions: Decisions, node: ast.Compare) -> No
     else:
         compare_dtypes(context, decisions, sides)
         if not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-            compared_as_tensors(context, decisions, sides)
+            compared_as_tensors(context, decisions, node)

@@ -11,17 +11,18 @@ from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
-from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.parts import inner_state, stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
 from chainer2torch.plan.parts.asked_parameters import asked_name
 from chainer2torch.plan.parts.values import held_array
 from chainer2torch.plan.questions.own_members import has_own_member
+from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
-from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
+from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, OF_LINKS, RENAMED, STATISTICS
 from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
 from chainer2torch.plan.questions.torch_classes import torch_classes, words
@@ -112,9 +113,26 @@ def run(context: Context) -> Decisions:
         elif isinstance(node, ast.Call):
             with decisions.provided(free=((Part.EDIT, node),)):
                 _asked_by_name(context, decisions, node)
+                _item_of_base(context, decisions, node)
         if isinstance(node, ast.Attribute) and node.attr == "gamma":
             _asked_for_gamma(context, decisions, node)
     return decisions
+
+
+def _item_of_base(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``super().__getitem__(name)`` in a Chain, for which ``nn.Module`` has nothing."""
+    function, cls = call.func, context.enclosing_class(call)
+    if not isinstance(function, ast.Attribute) or function.attr != "__getitem__" or not is_super(function.value):
+        return
+    method = context.source.enclosing(call, ast.FunctionDef)
+    if cls is None or not isinstance(method, ast.FunctionDef) or len(call.args) != 1 or not method.args.args:
+        return
+    bases = [c for c in context.analysis.mro(cls) if c is not cls]
+    if any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in bases):
+        return
+    if next((c for c in bases if isinstance(c, str)), "") == "chainer.Chain":
+        operands = {"self": Operand(code=method.args.args[0].arg), "name": context.operand(call.args[0])}
+        decisions.replace(call, "getattr(self, name)", operands)
 
 
 def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
@@ -185,6 +203,22 @@ def _has_weights(context: Context, node: ast.Attribute) -> bool:
     )
 
 
+def _is_of_layer(context: Context, node: ast.Attribute) -> bool:
+    """Whether the code around ``bn.N`` asks the same for what layers alone have: ``bn.avg_mean``, also by its text."""
+    around = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    owner, nodes = ast.unparse(node.value), within(around)
+    if any(n.attr in _DISTINCTIVE and ast.unparse(n.value) == owner for n in nodes.of(ast.Attribute)):
+        return True
+    return any(
+        len(call.args) > 1
+        and isinstance(call.args[1], ast.Constant)
+        and call.args[1].value in _DISTINCTIVE
+        and ast.unparse(call.args[0]) == owner
+        and context.kind(call.func) in (Ref("builtins.hasattr"), Ref("builtins.getattr"))
+        for call in nodes.of(ast.Call)
+    )
+
+
 def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kind = context.analysis.kind(node.value)
     if node.attr in inner_state.PRIVATE or node.attr == "__dict__":
@@ -207,10 +241,14 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
             )
             or node.attr == "decay"
             and isinstance(parent, ast.Assign)
+            or node.attr in RENAMED
+            and isinstance(node.ctx, ast.Load)
+            and not context.is_called(node)
+            and _is_of_layer(context, node)
         ):
             _by_name(context, decisions, node)  # `bn.decay = 0.5` would be heeded by no layer of torch's
         return
-    if node.attr in OF_LINKS and all(
+    if node.attr in BY_OTHER_NAMES and all(
         isinstance(k, Inst)
         and isinstance(k.cls, str)
         and context.analysis.is_link(k)
@@ -272,6 +310,9 @@ def _is_set(context: Context, attribute: str) -> bool:
 
 
 def _by_name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    if node.attr == "ksize":  # one number, where torch has one for each axis
+        _may_be_link(context, decisions, node)
+        return
     receiver = context.operand(node.value)
     statement = context.source.parents.get(node)
     name = f"'{node.attr}'"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.launching import ONE_PROCESS
@@ -15,6 +17,11 @@ from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 
 _KEPT = "keeps Chainer's own form: {}"
 NO_ENGINE = "; so it runs in a loop of its own, without an Ignite engine"
+_STAND_IN = (
+    "if this is a trigger or an extension of Chainer: what takes its place asks for what a manager has "
+    "(iteration, epoch, epoch_detail, ...), no updater: {} stands in for a Trainer, and may lack them"
+)
+_ASKING = ("chainer.training.triggers.", "chainer.training.extensions.")
 _PARALLEL = tuple(f"chainer.training.updaters.{name}" for name in ("ParallelUpdater", "MultiprocessParallelUpdater"))
 
 
@@ -27,6 +34,7 @@ def run(context: Context) -> Decisions:
     group = group_of(context)
     written = {c for p in (group.opened.values() if group is not None else ()) for c in (p.call, p.updater)}
     for call in context.source.of(ast.Call):
+        _stand_in(context, decisions, call)
         symbol = context.reference(call.func)
         row = context.rules.rows.get(symbol) if symbol is not None else None
         if row is None or call in written or row.state not in ("exact", "close") and row.name not in _PARALLEL:
@@ -41,6 +49,19 @@ def run(context: Context) -> Decisions:
             message += NO_ENGINE * kept_loop
             decisions.refine(call.func, row, row.state, message, of=row.name)
     return decisions
+
+
+def _stand_in(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``trigger(trainer)`` with an object of the program's own in the place of a Trainer, as tests have it."""
+    called = options(context.kind(call.func))
+    if len(call.args) != 1 or call.keywords or context.migrated or not context.imports_chainer:
+        return
+    if not all(k == UNKNOWN or isinstance(k, Inst) and str(k.cls).startswith(_ASKING) for k in called):
+        return
+    given = options(context.kind(call.args[0]))
+    own = [k.cls for k in given if isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and "updater" in k.cls.attrs]
+    if len(own) == len(given) and not any(context.analysis.derives(cls, TRAINER) for cls in own):
+        decisions.mark(call, None, TRAINER, "review", _STAND_IN.format(own[0].name), "C2T600")
 
 
 __all__ = ["NO_ENGINE", "run"]

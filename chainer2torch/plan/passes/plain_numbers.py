@@ -1,6 +1,7 @@
 """Elements of arrays where Python wants a number: ``round(x.mean(), 3)``, ``json.dump({'loss': x.mean()}, f)``.
 
-NumPy's numbers can be rounded, and its float64 is a float of Python's; a tensor is neither.
+NumPy's numbers can be rounded, and its float64 is a float of Python's; a tensor is neither. Its arrays know
+``divmod(a, 2)``, and ``+a`` is a new one.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Kind, Ref, Tensor, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddKeyword
@@ -15,6 +17,7 @@ from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.written_values import holds_arrays
 
 _ROUND = Ref("builtins.round")
+_DIVMOD, _CODE = Ref("builtins.divmod"), "C2T320"
 _WRITERS = (Ref("json.dump"), Ref("json.dumps"))
 
 
@@ -29,7 +32,25 @@ def run(context: Context) -> Decisions:
             wrap(context, decisions, call.args[0], "value.item()")
         elif callee in _WRITERS and holds_arrays(given) and not any(k.arg in (None, "default") for k in call.keywords):
             decisions.edit(call, AddKeyword(context.source.span(call), "default", "float"))
+        elif callee == _DIVMOD and len(call.args) == 2 and not context.migrated:
+            _divmod(context, decisions, call)
+    for node in context.source.of(ast.UnaryOp):
+        if isinstance(node.op, ast.UAdd) and _is_array(context.kind(node.operand)) and not context.migrated:
+            wrap(context, decisions, node.operand, "value.clone()")  # `+x` is a new array
     return decisions
+
+
+def _divmod(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``divmod(a, 2)``, which tensors do not know."""
+    kinds = [options(context.kind(side)) for side in call.args]
+    if not any(all(isinstance(k, Tensor) for k in side) for side in kinds):
+        return
+    parts = [part for side in call.args for part in nodes_of(side)]
+    if not any(isinstance(part, (ast.Call, ast.NamedExpr, ast.Starred, ast.Await)) for part in parts):
+        left, right = map(context.operand, call.args)
+        decisions.replace(call, "(left // right, left % right)", {"left": left, "right": right})
+        return
+    decisions.mark(call, None, "builtins.divmod", "manual", "tensors have no divmod: write `a // b` and `a % b`", _CODE)
 
 
 def _is_array(kind: Kind) -> bool:

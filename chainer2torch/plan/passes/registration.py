@@ -13,6 +13,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.unknown_owners import is_unknown_owner, unknown_owner
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
 from chainer2torch.plan.questions.registered import may_be_registered, registers_when_assigned
@@ -21,7 +22,12 @@ from chainer2torch.plan.questions.scoped_functions import is_scope, run_inside
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
 _STANDS_IN = "stands in for a layer in a test: PyTorch takes nothing but a module under the name of one"
 _NO_CHAIN = "a Link that is no Chain registers no links: neither trained nor saved, as in Chainer"
+_NO_LINK = (
+    "puts a parameter into a list of links, where Chainer trains nothing of it: torch.nn.ModuleList takes modules "
+    "alone; make it a torch.nn.ParameterList, and go through it by `for`"
+)
 _CODE = "C2T203"
+_ADDS = ("append", "add_link")
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
 _OF_CHAINER = frozenset({"W", "b", "beta", "gamma"})  # parameters of Chainer's links
 _AROUND = (
@@ -76,6 +82,7 @@ def run(context: Context) -> Decisions:
                                 _CODE,
                             )
         elif isinstance(node, ast.Call):
+            _into_list(context, decisions, node)
             with decisions.provided(free=((Part.EDIT, node),)):
                 _by_name(context, decisions, node)
                 _around(context, decisions, node)
@@ -189,7 +196,7 @@ def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
             and len(call.args) == 3
             and not call.keywords
             and (_is_link(context, call.args[0]) or is_unknown_owner(context, call.args[0]))
-            and _registers(context, call.args[2])
+            and (_registers(context, call.args[2]) or _may_register(context, call, call.args[2]))
         )
         or _in_init_scope(context, call)
         or _has_own_setattr(context, call.args[0])
@@ -235,6 +242,21 @@ def _around(context: Context, decisions: Decisions, call: ast.Call) -> None:
         )
 
 
+def _into_list(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``links.append(chainer.Parameter(...))``: a ChainList takes whatever it is given, nn.ModuleList modules alone."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr not in _ADDS or len(call.args) != 1:
+        return
+    kinds = options(context.analysis.kind(call.args[0]))
+    if not (_registers(context, call.args[0]) and not any(map(context.analysis.is_link, kinds))):
+        if not all(isinstance(kind, Tensor) for kind in kinds):
+            return
+    owners = options(context.analysis.kind(function.value))
+    if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.ChainList") for k in owners):
+        name = f"chainer.ChainList.{function.attr}"
+        decisions.mark(call, context.rules.rows.get("chainer.ChainList"), name, "manual", _NO_LINK, _CODE)
+
+
 def _pairs(targets: Sequence[ast.expr], value: ast.expr) -> list[tuple[ast.Attribute, ast.expr]]:
     """The attributes that a statement assigns, each with what it gets."""
     found = []
@@ -275,7 +297,14 @@ def _registers(context: Context, value: ast.expr) -> bool:
     """Whether a module would register the value: a link, or a new parameter."""
     if context.analysis.is_link(context.analysis.kind(value)):
         return True
-    return isinstance(value, ast.Call) and context.analysis.kind(value.func) in _PARAMETER
+    values = reaching(context, value) if isinstance(value, ast.Name) else [value]
+    return any(isinstance(one, ast.Call) and context.analysis.kind(one.func) in _PARAMETER for one in values)
+
+
+def _may_register(context: Context, call: ast.Call, value: ast.expr) -> bool:
+    """Whether a value that gets a computed name may be a parameter: one of a list, or one of another link."""
+    begins = getattr(context.source.enclosing(call, ast.FunctionDef), "name", "") == "__init__"
+    return begins and _may_be_parameter(context, value) or _is_parameter(context, value)
 
 
 def _is_parameter(context: Context, value: ast.expr) -> bool:

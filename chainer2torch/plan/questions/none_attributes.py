@@ -32,12 +32,26 @@ def may_hold_none(context: Context, node: ast.expr) -> bool:
 
 def attributes_of_none(analysis: Analysis) -> frozenset[_Attribute]:
     """The attributes that a class, or a method of it, gives None or a parameter that may be None."""
-    return frozenset(
+    found = {
         (cls, name)
         for cls in analysis.classes.values()
         for name, value, function in _assigned(cls)
         if _is_none(analysis, value, function)
-    )
+    }
+    for cls in analysis.classes.values():  # properties that give such an attribute, or None
+        for name, value, method in _given(cls):
+            own = isinstance(value, ast.Attribute) and (cls, value.attr) in found
+            if own or _is_none(analysis, value, method):
+                found.add((cls, name))
+    return frozenset(found)
+
+
+def _given(cls: ClassInfo) -> Iterator[tuple[str, ast.expr, ast.AST]]:
+    """What the properties of a class return."""
+    for name, method in cls.methods.items():
+        for node in within(method.node).of(ast.Return) if method.is_property else ():
+            if node.value is not None:
+                yield name, node.value, method.node
 
 
 def _assigned(cls: ClassInfo) -> Iterator[tuple[str, ast.expr, ast.AST | None]]:

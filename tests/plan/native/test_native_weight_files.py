@@ -56,6 +56,47 @@ def test_the_difference_is_declared() -> None:
     assert "torch.save(Net().state_dict(), 'x')" in result.code
 
 
+COUNTED = """
+def train(model):
+    import os
+    import tempfile
+
+    path = os.path.join(tempfile.mkdtemp(), 'state')
+    optimizer = optimizers.{make}
+    optimizer.setup(model)
+    for i in range(2):
+        x = chainer.Variable(np.ones((5, 3), 'f'))
+        loss = F.mean(model(x) ** 2)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+    serializers.save_npz(path, optimizer)
+    again = optimizers.{make}
+    again.setup(Net())
+    serializers.load_npz(path, again)
+    return [float(loss.array), again.t, again.epoch]
+"""
+
+
+@pytest.mark.parametrize("make", ["Adam(alpha=0.1)", "MomentumSGD(0.1)", "SGD(0.1)"])
+def test_an_optimizer_that_is_asked_for_its_counters_finds_them_in_the_file_of_another(make: str) -> None:
+    assert "Late" in check(COUNTED.format(make=make))
+
+
+@pytest.mark.parametrize("what", ["optimizer", "trainer"])
+def test_what_is_loaded_brings_its_settings(what: str) -> None:
+    """Chainer saves no rate: a program that resumes with another one goes on with that."""
+    made = "optimizer = chainer.optimizers.SGD(0.1)\noptimizer.setup(Net())\n"
+    if what == "trainer":
+        made += (
+            "it = chainer.iterators.SerialIterator([(1, 2)], 1)\n"
+            "trainer = chainer.training.Trainer(chainer.training.StandardUpdater(it, optimizer), (1, 'epoch'))\n"
+        )
+    result = migrated(made + f"serializers.load_npz('x', {what})")
+    site = next(s for s in result.sites if s.symbol.endswith("load_npz"))
+    assert (site.state, site.difference) == ("close", "loaded-settings")
+
+
 @pytest.mark.parametrize(
     "body",
     [
