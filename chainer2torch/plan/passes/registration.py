@@ -181,9 +181,8 @@ def _leave_out(
             {"owner": context.operand(target.value), "value": context.operand(node.value)},
         ),
     )
-    decisions.mark(
-        target, context.rules.python["chainer.Link.__setattr__"], ast.unparse(target), "exact", message, _CODE
-    )
+    row = context.rules.python["chainer.Link.__setattr__"]
+    decisions.mark(target, row, ast.unparse(target), "exact", message, _CODE)
 
 
 def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -237,9 +236,8 @@ def _around(context: Context, decisions: Decisions, call: ast.Call) -> None:
         and (context.analysis.kind(given[0]) == UNKNOWN or _is_link(context, given[0]))
         and (not isinstance(given[1], ast.Constant) or given[1].value in _OF_CHAINER)
     ):
-        decisions.mark(
-            call, context.rules.rows.get("chainer.Link"), "chainer.Link.__setattr__", "review", _AROUND, _CODE
-        )
+        row = context.rules.rows.get("chainer.Link")
+        decisions.mark(call, row, "chainer.Link.__setattr__", "review", _AROUND, _CODE)
 
 
 def _into_list(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -247,12 +245,11 @@ def _into_list(context: Context, decisions: Decisions, call: ast.Call) -> None:
     function = call.func
     if not isinstance(function, ast.Attribute) or function.attr not in _ADDS or len(call.args) != 1:
         return
-    kinds = options(context.analysis.kind(call.args[0]))
-    if not (_registers(context, call.args[0]) and not any(map(context.analysis.is_link, kinds))):
-        if not all(isinstance(kind, Tensor) for kind in kinds):
-            return
-    owners = options(context.analysis.kind(function.value))
-    if all(isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.ChainList") for k in owners):
+    kinds, owners = options(context.kind(call.args[0])), options(context.kind(function.value))
+    made = _registers(context, call.args[0]) and not any(map(context.analysis.is_link, kinds))
+    if (made or all(isinstance(kind, Tensor) for kind in kinds)) and all(
+        isinstance(k, Inst) and context.analysis.derives(k.cls, "chainer.ChainList") for k in owners
+    ):
         name = f"chainer.ChainList.{function.attr}"
         decisions.mark(call, context.rules.rows.get("chainer.ChainList"), name, "manual", _NO_LINK, _CODE)
 
