@@ -2,6 +2,8 @@
 
 import pytest
 
+from chainer2torch.engine import migrate_source
+from chainer2torch.rules.table import load_rules
 from tests.support.native_snippets import migrated, run
 
 LOADED = """
@@ -95,3 +97,33 @@ def test_a_classifier_of_a_model_that_takes_lists_gets_them(layer: str, body: st
 def test_a_model_gets_tensors_in_it() -> None:
     text = "class Net(chainer.Chain):\n    def loss(self, y, t):\n        return F.softmax_cross_entropy(y, t)\n"
     assert "as_tensor" not in migrated("import chainer.links as L\n" + text).code
+
+
+def test_what_an_earlier_run_wrote_stays():
+    source = """
+import torch
+import torch.nn.functional as F
+import chainer.links as L
+
+
+class Net:
+    def __init__(self, other):
+        self.conv, self.other = L.Convolution2D(3, 4, 3), other
+
+    def __call__(self, x):
+        return self.conv(F.max_pool2d(self.other(x), 2))
+"""
+    assert "self.conv(F.max_pool2d(" in migrated(source).code
+
+
+def test_arrays_that_an_earlier_run_made_tensors_stay():
+    source = """import torch
+from externals.chainer_stylegan import net
+
+
+def load(gen, values):
+    gen.fc.W.array[:] = torch.as_tensor(values['w'])
+"""
+    assert migrate_source(source, rules=load_rules(style="native", lazy=True)).code == source
+    again = source.replace("torch.as_tensor(values['w'])", "values['w']")
+    assert migrate_source(again, rules=load_rules(style="native", lazy=True)).code == source

@@ -88,6 +88,8 @@ def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr,
     kinds = options(context.kind(value))
     if not _is_part_of_layer(context, target) or _is_part_of_layer(context, value):
         return
+    if isinstance(value, ast.Call) and ast.unparse(value.func).startswith("torch."):  # by an earlier run
+        return
     if any(isinstance(kind, HostArray) or kind == UNKNOWN for kind in kinds):
         decisions.wrap(value, tensor_of(context, value))
 

@@ -42,6 +42,8 @@ def unknown_as_tensors(context: Context, decisions: Decisions, call: ast.Call) -
         return
     infos = [_called(context, kind) for kind in options(context.analysis.kind(call.func))]
     of_library = all(_is_of_library(kind) for kind in options(context.analysis.kind(call.func)))
+    if of_library and any(a.name.partition(".")[0] == "torch" for a in context.source.of(ast.alias)):
+        return  # what an earlier run has written is not known, either
     for argument in arguments:
         if not _is_open(context, argument):
             continue
