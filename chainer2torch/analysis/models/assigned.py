@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from chainer2torch.analysis.announced import attributes_below
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -219,10 +220,7 @@ def of_heirs(interpreter: Interpreter, cls: ClassInfo, name: str, held: Kind) ->
     """What ``self.name`` is in a method of a class, with what the classes below it have under that name."""
     if name == "xp":  # the array module of each class is its own: xp_modules.py
         return held
-    heirs = [one for one in interpreter.heirs(cls) if name in one.attrs]
-    for one in heirs:
-        interpreter.reads(one, name)
-    return join_all([held, *(one.attrs[name] for one in heirs)]) if heirs else held
+    return join_all([held, *attributes_below(interpreter, cls, name)])
 
 
 def shared(interpreter: Interpreter, module: ModuleInfo, name: str, held: Kind) -> Kind:
