@@ -103,8 +103,8 @@ def first_values(
 
 def _begins_so(context: Context, layer: str, name: str, value: ast.expr) -> bool:
     """Whether a normalization begins with a value anyway: its weight with ones, its bias with zeros."""
-    if not _NORMALIZES.match(layer) or name not in _BEGINNINGS:
-        return False
+    if not _NORMALIZES.match(layer) or name not in _BEGINNINGS or isinstance(value, ast.Attribute):
+        return False  # what an attribute has, a caller may change that nobody sees
     number, initializer = _BEGINNINGS[name]
     kinds = options(context.kind(value))
     return all(

@@ -566,3 +566,12 @@ def test_a_normalization_is_told_no_values_that_it_begins_with(given: str, said:
     code = begins_alike(net(*layers, forward=forward), np.ones((2, 3, 4, 4), "f"))
     assert ("compat.filled(" in code) == bool(said) and "nn.init.ones_" not in code.replace(said, ""), code
     assert (f"compat.filled(self.f, {said})" in code) == bool(said), code
+
+
+def test_a_value_that_an_unseen_caller_may_change_is_told() -> None:
+    source = (
+        "import chainer\nimport chainer.links as L\n\n\nclass Conf:\n    gamma = 1\n\n\nclass Net(chainer.Chain):\n"
+        "    def __init__(self):\n        super().__init__()\n        with self.init_scope():\n"
+        "            self.bn = L.BatchNormalization(3, initial_gamma=Conf.gamma)\n"
+    )
+    assert "weight=Conf.gamma" in migrate_source(source, options=Options(style="native")).code
