@@ -162,6 +162,33 @@ def test_the_parts_of_a_loaders_batch_are_a_list():
     assert "isinstance(arrays, (tuple, list))" in result.code
 
 
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_so_they_are_in_a_function_that_gets_the_batch(style):
+    program = (
+        _HEAD
+        + """
+model = L.Classifier(fixed(L.Linear(3, 2)))
+
+
+def step(arrays, model):
+    if isinstance(arrays, tuple):
+        return model(*arrays)
+    return model(arrays)
+
+
+def run(batches):
+    for batch in batches:
+        arrays = chainer.dataset.concat_examples(batch)
+        show(step(arrays, model))
+        show(step(arrays, model))
+
+
+run(chainer.iterators.SerialIterator(chainer.datasets.TupleDataset(X, T), 2, repeat=False, shuffle=False))
+"""
+    )
+    assert len(printed_by_both(program, style).splitlines()) == 4
+
+
 @pytest.mark.parametrize("form", ["self.n = n", "self.n = n\n        self.m = 3"])
 def test_a_size_that_an_attribute_may_not_have(form):
     source = f"""

@@ -6,6 +6,9 @@ import sys
 import types
 from unittest import mock
 
+import ignite.engine  # noqa: F401  both stay imported: a library of PyTorch's is registered once in a process
+import pytorch_pfn_extras  # noqa: F401
+
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
 from chainer2torch.vendor import compat_file

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable
 
-from chainer2torch.analysis.kinds import NONE, Const, Dct, Inst, Ref, options
+from chainer2torch.analysis.kinds import NONE, Const, Dct, Func, Inst, Ref, options
 from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -195,14 +195,21 @@ class _Writer:
         behind = loop.last is not None or loop.skip is not None
         decisions.edit(statement, IntoFor(start, inner, outer, behind, operands))
 
-    def _tests_of_kind(self, loop: ast.AST, batch: str) -> None:
-        """``isinstance(batch, tuple)``: a loader makes a list of the parts of a batch."""
-        for call in within(loop).of(ast.Call):
-            if len(call.args) != 2 or self.context.kind(call.func) != Ref("builtins.isinstance"):
+    def _tests_of_kind(self, code: ast.AST, batch: str) -> None:
+        """``isinstance(batch, tuple)``, also in functions of the file: a loader makes lists of a batch."""
+        for call in within(code).of(ast.Call):
+            given = [at for at, argument in enumerate(call.args) if getattr(argument, "id", "") == batch]
+            if not given:
                 continue
-            asked, of = call.args
-            if isinstance(asked, ast.Name) and asked.id == batch and self.context.kind(of) == Ref("builtins.tuple"):
-                self.decisions.replace(of, "(tuple, list)", {})
+            callee = self.context.kind(call.func)
+            if callee == Ref("builtins.isinstance") and given == [0] and len(call.args) == 2:
+                if self.context.kind(call.args[1]) == Ref("builtins.tuple") and self._first(call.args[1]):
+                    self.decisions.replace(call.args[1], "(tuple, list)", {})
+            elif isinstance(callee, Func) and callee.info.module is self.context.module and self._first(call):
+                names = callee.info.signature.positional[callee.receiver is not None :]
+                for at in given:
+                    if at < len(names):
+                        self._tests_of_kind(callee.info.node, names[at])
 
     def _bound(self, loop: Loop, target: ast.expr, operands: dict[str, Operand]) -> str:
         """What the inner loop binds: also the number of a batch, where the program asks whether it is the last one."""
