@@ -31,7 +31,7 @@ from chainer2torch.plan.questions.own_first_values import definition
 from chainer2torch.plan.residue import left_over
 from chainer2torch.project.worker_pool import Failed, spread
 from chainer2torch.rules.table import Rules
-from chainer2torch.vendor.compat_file import NATIVE, helper_names, names_used_in, top_modules
+from chainer2torch.vendor.compat_file import names_used_in, short_helper_names, top_modules
 from chainer2torch.vendor.said import said_by, said_of_optimizers
 
 # edits whose place is not found are left out in the next attempt
@@ -125,7 +125,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
 
     context = ledger.context
     source = context.source
-    native = helper_names(NATIVE) if context.choices.style == "native" else frozenset[str]()
+    native = short_helper_names() if context.choices.style == "native" else frozenset[str]()
     home = context.analysis.project.helper_home(context.module.path)
     anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
     behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, overload
 
 # `[name]` or `["dotted.name"]` begins a row, `[[same]]` with the list of its names a group of rows;
-# `[[name.example]]` belongs to either
+# `[[name.example]]` belongs to either. Both begin with letters of the text, not with `^`: a search for letters is fast.
 _HEADING = re.compile(
-    r'^\[(?:"(?P<quoted>[\w.?*]+)"|(?P<plain>[\w-]+))\][ \t]*$'
-    r'|^\[\[same\]\][ \t]*\nnames = \[(?P<names>(?:\s*"[\w.?*]+"\s*,?)+)\s*\]$',
-    re.MULTILINE,
+    r'\n\[(?:(?:"(?P<quoted>[\w.?*]+)"|(?P<plain>[\w-]+))\][ \t]*(?=\n)'
+    r'|\[same\]\][ \t]*\nnames = \[(?P<names>(?:\s*"[\w.?*]+"\s*,?)+)\s*\](?=\n))'
 )
-_BRACKETS = re.compile(r"^\[(?!\[[^\[\]\n]+\.example\]\][ \t]*$).*\][ \t]*(?:#.*)?$", re.MULTILINE)
+_BRACKETS = re.compile(r"\n\[(?!\[[^\[\]\n]+\.example\]\][ \t]*\n)[^\n]*\][ \t]*(?:#[^\n]*)?(?=\n)")
 _NAME = re.compile(r'"([^"]+)"')
 
 V = TypeVar("V")
@@ -38,12 +37,13 @@ def cut(text: str) -> tuple[str, list[Part]] | None:
 
     None when a line begins like a heading and is none: such a table has to be read as a whole.
     """
-    headings = list(_HEADING.finditer(text))
-    if not headings or len(headings) != len(_BRACKETS.findall(text)):
+    lines = f"\n{text}\n"  # so that each line begins behind a newline, and ends before one
+    headings = list(_HEADING.finditer(lines))
+    if not headings or len(headings) != len(_BRACKETS.findall(lines)):
         return None
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
-    parts = [_part(heading, text[heading.start() : end]) for heading, end in zip(headings, ends)]
-    return text[: headings[0].start()], sorted(parts, key=lambda part: part.group)
+    starts = [heading.start() for heading in headings]  # in the text, as much as behind the newline in `lines`
+    parts = [_part(found, text[start:end]) for found, start, end in zip(headings, starts, [*starts[1:], len(text)])]
+    return text[: starts[0]], sorted(parts, key=lambda part: part.group)
 
 
 def _part(heading: re.Match[str], text: str) -> Part:

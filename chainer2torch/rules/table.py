@@ -56,7 +56,7 @@ class Rules:
         self._module_aliases = tuple(
             (tuple(pattern.split(".")), target.split(".")) for pattern, target in module_aliases.items()
         )
-        self._prefixes = {name.rsplit(".", i)[0] for name in rows for i in range(name.count(".") + 1)}
+        self._prefixes = _with_prefixes(rows)
         # asked again and again, and always the same: the tables do not change
         self.canonical = functools.lru_cache(maxsize=None)(self._canonical)
         self.member = functools.lru_cache(maxsize=None)(self._member)
@@ -293,6 +293,16 @@ def _native_row(
     base = below.value() if isinstance(below, Later) else below
     own = row_of(name, label, fields.value(), errors)
     return in_native_style(base, own, fields.value().keys())
+
+
+def _with_prefixes(names: Iterable[str]) -> set[str]:
+    """Dotted names, and the modules and classes that they lie below."""
+    found: set[str] = set()
+    for name in names:
+        while name and name not in found:
+            found.add(name)
+            name = name.rpartition(".")[0]
+    return found
 
 
 def _as_rows(rows: Mapping[str, Row]) -> Rows[Row]:

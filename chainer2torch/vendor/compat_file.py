@@ -50,6 +50,7 @@ __all__ = [
     "is_ours",
     "names_used",
     "names_used_in",
+    "short_helper_names",
     "top_modules",
 ]
 
@@ -88,6 +89,11 @@ def helper_names(folder: Path | None = None, *, style: str = "faithful") -> froz
     """All public helpers that ``build`` knows."""
     replaced = {FAITHFUL + name for name in SHORT_FORMS}  # nothing that is written today names them
     return frozenset(name for name in _module(folder, style).homes if name[0] != "_" and name not in replaced)
+
+
+def short_helper_names() -> frozenset[str]:
+    """The public helpers of ``native/``."""
+    return frozenset(name for name in _module(None, "native").native if name[0] != "_")
 
 
 def is_ours(text: str) -> bool:
@@ -157,22 +163,17 @@ def top_modules(nodes: Nodes) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=8)
 def _module(folder: Path | None, style: str) -> _Module:
-    rooms = _rooms(folder or _COMPAT)
-    if style == "native" and folder is None:
-        rooms = tuple(_brief(room) for room in (*_rooms(NATIVE, _NATIVE_ROOMS), *rooms))
+    brief = style == "native" and folder is None  # what a project gets should be short
+    rooms = _rooms(folder or _COMPAT, brief=brief)
+    if brief:
+        rooms = (*_rooms(NATIVE, _NATIVE_ROOMS, brief=True), *rooms)
     return _Module((folder or _COMPAT).name, rooms)
 
 
-def _rooms(folder: Path, prefix: str = "") -> tuple[Room, ...]:
+def _rooms(folder: Path, prefix: str = "", *, brief: bool = False) -> tuple[Room, ...]:
     paths = sorted((path for path in folder.rglob("*.py") if path.name != "__init__.py"), key=lambda path: path.stem)
-    return tuple(read_room(path, f"{_TOOL.name}.{folder.name}", prefix) for path in paths)
-
-
-def _brief(room: Room) -> Room:
-    """The same with summaries for docstrings, as what a project gets should be short."""
-    return dataclasses.replace(
-        room, definitions=tuple(dataclasses.replace(definition, brief=True) for definition in room.definitions)
-    )
+    package = f"{_TOOL.name}.{folder.name}"
+    return tuple(read_room(path, package, prefix, brief=brief) for path in paths)
 
 
 class _Module:

@@ -206,10 +206,11 @@ class Room:
         return definition.inner.get(name) or self.room_names.get(name)
 
 
-def read_room(path: Path, package: str, prefix: str = "") -> Room:
+def read_room(path: Path, package: str, prefix: str = "", *, brief: bool = False) -> Room:
     """Parses a room of ``package``, "chainer2torch.compat" say; VendorError for what cannot be carried over.
 
-    ``prefix`` comes before the names of the rooms, where several packages are read together.
+    ``prefix`` comes before the names of the rooms, where several packages are read together. ``brief``: its helpers
+    are written without annotations, and with summaries for docstrings.
     """
     text = path.read_text(encoding="utf-8")
     lines = text.split("\n")
@@ -218,10 +219,9 @@ def read_room(path: Path, package: str, prefix: str = "") -> Room:
     definitions: list[Definition] = []
     rooms: set[str] = set()
     rest = list(lines)
-    for rows in _definition_rows(lines):  # most helpers are never needed: only what stands between them is parsed here
+    for name, rows in _definition_rows(lines):  # most are never needed: only what stands between them is parsed here
         rest[rows.start : rows.stop] = [""] * len(rows)
-        head = next(found for row in rows if (found := _HEAD.match(lines[row])))
-        definitions.append(Definition((head[1],), None, lines, path, package, prefix, rows=rows))
+        definitions.append(Definition((name,), None, lines, path, package, prefix, rows=rows, brief=brief))
     for node in ast.parse("\n".join(rest), str(path)).body:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             pass  # the module gets it anyhow
@@ -243,24 +243,22 @@ def read_room(path: Path, package: str, prefix: str = "") -> Room:
                 raise VendorError(f"{path}:{node.lineno}: only imports, functions, classes and constants are vendored")
             if names == ("__all__",):
                 continue
-            definitions.append(Definition(names, node, lines, path, package, prefix))
+            definitions.append(Definition(names, node, lines, path, package, prefix, brief=brief))
     definitions.sort(key=lambda definition: definition.rows.start if definition.parsed is None else definition.line)
     own = frozenset(name for definition in definitions for name in definition.names)
     return Room(prefix + path.stem, path, tuple(imports), taken, frozenset(rooms), tuple(definitions), own)
 
 
-def _definition_rows(lines: list[str]) -> Iterator[range]:
-    """The rows of the functions and classes of a room, with their decorators: what is indented belongs to them."""
-    row = 0
-    while row < len(lines):
-        start = row
-        row += 1
-        if _HEAD.match(lines[start]) or lines[start].startswith("@"):
-            while row < len(lines) and not _HEAD.match(lines[row - 1]):
-                row += 1
-            while row < len(lines) and (not lines[row] or lines[row][0] in " )]}#"):
-                row += 1
-            yield range(start, row)
+def _definition_rows(lines: list[str]) -> Iterator[tuple[str, range]]:
+    """The functions and classes of a room, and their rows, with their decorators: what is indented belongs to them."""
+    tops = [row for row, line in enumerate(lines) if line and line[0] not in " )]}#"]
+    start = None
+    for row, end in zip(tops, [*tops[1:], len(lines)]):
+        if head := _HEAD.match(lines[row]):
+            yield head[1], range(row if start is None else start, end)
+            start = None
+        elif start is None and lines[row].startswith("@"):
+            start = row
 
 
 def _attributes_of(tree: ast.AST, alias: str) -> list[ast.Attribute]:
@@ -282,10 +280,13 @@ def replaced(text: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
 
 def _is_package(module: str, room: Path, package: str) -> bool:
     """Whether rooms are imported from ``module``: from the package of the rooms, or from one of the packages in it."""
-    if module == package:
-        return True
-    root = next(folder for folder in room.parents if folder.name == package.rpartition(".")[2])
-    return module.startswith(package + ".") and (root / module[len(package) + 1 :]).is_dir()
+    return module == package or module.startswith(package + ".") and _is_inner_package(module, room.parent, package)
+
+
+@functools.lru_cache(maxsize=4096)  # the same few packages, in each of the rooms
+def _is_inner_package(module: str, folder: Path, package: str) -> bool:
+    root = next(above for above in (folder, *folder.parents) if above.name == package.rpartition(".")[2])
+    return (root / module[len(package) + 1 :]).is_dir()
 
 
 def _is_room(node: ast.AST, path: Path, package: str) -> bool:

@@ -31,7 +31,6 @@ from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.meeting_iterators import meets_another
 from chainer2torch.plan.questions.nones import may_be_none
 from chainer2torch.plan.questions.rows import row_of_kind
-from chainer2torch.vendor.compat_file import NATIVE, helper_names
 
 _REASON = "an iterator that becomes a DataLoader"
 _BASE = "chainer.dataset.Iterator"
@@ -262,7 +261,7 @@ class _Writer:
         elif len(names) > 1 and (made := self._device(batch.device)):
             value = ", ".join(f"{name}.to({made})" for name in names)
         else:
-            value = f"{_mover(self.context)}(device, {target if len(names) == 1 else f'({target})'})"
+            value = f"native.to_device(device, {target if len(names) == 1 else f'({target})'})"
         start = self.context.source.start(statement)
         self.decisions.edit(statement, ReplaceStatement(start, f"{target} = {value}", operands))
 
@@ -307,12 +306,6 @@ class _Writer:
             decisions.replace(parent, f"self.loader.{use.member}", {"self": context.operand(use.node)})
         elif batches and use.member == "__next__":
             decisions.replace(parent, "self.next", {"self": context.operand(use.node)})
-
-
-def _mover(context: Context) -> str:
-    """The helper that sends a batch to a device that may be a number."""
-    row = context.rules.rows["chainer.dataset.to_device"]
-    return "native.to_device" if "to_device" in helper_names(NATIVE) else row.value or ""
 
 
 def _names(target: ast.expr) -> list[ast.Name]:
