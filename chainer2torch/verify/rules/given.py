@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,10 @@ _SPEC = re.compile(
      |in\s*(?P<left>[\[(])\s*(?P<low>-?[\d.e+-]+)\s*,\s*(?P<high>-?[\d.e+-]+)\s*(?P<right>[\])]))?\s*$""",
     re.VERBOSE,
 )
+
+# Examples are drawn by two threads at a time. In CPython 3.11 a switch between threads that both make trees of nodes
+# ends one of them: "SystemError: AST constructor recursion depth mismatch".
+_PARSING = threading.Lock()
 
 
 class GivenError(ValueError):
@@ -139,7 +144,9 @@ def draw(
 
 def _literal(text: str) -> Any:
     try:
-        return _plain(ast.literal_eval(text.strip()))
+        with _PARSING:
+            value = ast.literal_eval(text.strip())
+        return _plain(value)
     except (ValueError, SyntaxError):
         raise GivenError(f"`={text}` is not a Python literal") from None
 
