@@ -1,6 +1,5 @@
 """``chainer2torch`` and ``python -m chainer2torch``."""
 
-import gc
 import os
 import sys
 
@@ -23,6 +22,8 @@ def main() -> None:
     status = startup.answered(sys.argv[1:])
     if status is not None:
         sys.exit(status)
+    import gc
+
     gc.disable()  # while modules are imported
     from chainer2torch.cli.app import cli
     from chainer2torch.cli.errors import guarded

@@ -48,6 +48,7 @@ __all__ = [
     "build",
     "helper_names",
     "is_ours",
+    "modules_of_helpers",
     "names_used",
     "names_used_in",
     "short_helper_names",
@@ -82,6 +83,13 @@ def build(
     if long := long_beside(found.homes) & found.native:
         found = module.with_long(long).trimmed(wanted, said)
     return found.render(wanted)
+
+
+@functools.lru_cache(maxsize=64)  # many programs of a repository use the same
+def modules_of_helpers(names: frozenset[str], style: str) -> frozenset[str]:
+    """The top-level modules that helpers need, whole and with all that they use."""
+    module = _module(None, style)
+    return module.with_long(long_where(names)).modules_of(sorted(names))
 
 
 @functools.lru_cache(maxsize=8)
@@ -225,6 +233,14 @@ class _Module:
         for name in names:
             if name not in self.homes:
                 raise VendorError(f"{self.folder} has no helper named {name}")
+
+    def modules_of(self, names: list[str]) -> frozenset[str]:
+        """The top-level modules that these helpers import, without their text."""
+        self._check(names)
+        ordered = self._order(self._closure(names))
+        above = {item.module.split(".")[0] for item in imports_of(self._pieces(ordered), self.folder)}
+        inside = (top_modules(Nodes(nodes_of(definition.core))) for _, definition in ordered)
+        return frozenset(above.union(*inside)) - {_TOOL.name}
 
     def render(self, names: list[str]) -> str:
         self._check(names)

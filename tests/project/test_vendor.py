@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chainer2torch import compat, native
+from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor import compat_file, imports
 from chainer2torch.vendor import rooms as rooms_module
 from chainer2torch.vendor.compat_file import VendorError
@@ -425,3 +426,16 @@ def test_every_import_of_a_helper_is_spelled_as_what_it_means() -> None:
                 exec(statement, homes)
             meant = item.module.split(".")[0] if item.name is None and item.alias is None else item.binds
             assert eval(spelled[0], homes) is eval(meant, homes), item
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_what_helpers_import_is_known_without_their_text(style: str) -> None:
+    """Imports of the module and those inside of its functions, of every helper by itself and of some together."""
+    names = sorted(compat_file.helper_names(style=style))
+    for wanted in [[name] for name in [*names[::7], "read_image"]]:
+        text = compat_file.build(wanted, style=style)
+        imported = compat_file.top_modules(Nodes(nodes_of(ast.parse(text)))) - {"__future__"}
+        assert compat_file.modules_of_helpers(frozenset(wanted), style) == imported, wanted
+    text = compat_file.build(names, style=style)
+    imported = compat_file.top_modules(Nodes(nodes_of(ast.parse(text)))) - {"__future__"}
+    assert compat_file.modules_of_helpers(frozenset(names), style) == imported

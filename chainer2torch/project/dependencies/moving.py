@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -181,7 +180,7 @@ def _needs(tree: Tree, path: str, rewrite: bool) -> _Needs:
         imports.update(
             made_once(
                 tree.memory,
-                lambda: sorted(_imports_of_helpers(frozenset(helpers), tree.style)),
+                lambda: sorted(compat_file.modules_of_helpers(frozenset(helpers), tree.style)),
                 "imports of helpers",
                 sorted(helpers),
                 tree.style,
@@ -195,12 +194,6 @@ def _is_torch(path: Path) -> bool:
         return _IMPORTS_TORCH.search(files.read(path)) is not None
     except FileError:
         return False
-
-
-@functools.lru_cache(maxsize=64)  # many programs of a repository use the same
-def _imports_of_helpers(helpers: frozenset[str], style: str) -> frozenset[str]:
-    """What the module of these helpers imports."""
-    return _imports(compat_file.build(helpers, style=style))
 
 
 def _imports(code: str) -> frozenset[str]:
