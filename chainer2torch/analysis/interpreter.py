@@ -301,7 +301,8 @@ class Interpreter(Facts, abc.ABC):
         module = self.module
         if module.stars or _is_of_chainer(module.env.get(module.chainer_name)):
             return True
-        module.chainer_name = next((name for name, kind in module.env.items() if _is_of_chainer(kind)), "")
+        kinds = module.env.items()  # asked at each call, and many files have none: only their Refs are looked at
+        module.chainer_name = next((name for name, kind in kinds if kind.__class__ is Ref and _is_of_chainer(kind)), "")
         return bool(module.chainer_name)
 
 
