@@ -248,10 +248,13 @@ class Expressions(Interpreter):
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
         receiver = self.expr(node.value)
-        index = self.expr(node.slice)
+        return self.item(receiver, node.slice, self.expr(node.slice))
+
+    def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
+        """The kind of ``receiver[node]``."""
         if isinstance(receiver, Union):
-            return join_all([self._item(r, node.slice, index) for r in receiver.ordered])
-        return self._item(receiver, node.slice, index)
+            return join_all([self._item(r, node, index) for r in receiver.ordered])
+        return self._item(receiver, node, index)
 
     def _item(self, kind: Kind, node: ast.expr, index: Kind) -> Kind:
         if kind is BOTTOM:

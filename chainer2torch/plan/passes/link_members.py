@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options, scalar_type
+from chainer2torch.analysis.models.link_calls import is_item
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
@@ -120,12 +121,18 @@ def run(context: Context) -> Decisions:
 
 
 def _item_of_base(context: Context, decisions: Decisions, call: ast.Call) -> None:
-    """``super().__getitem__(name)`` in a Chain, for which ``nn.Module`` has nothing."""
+    """``super().__getitem__(name)`` in a Chain, for which ``nn.Module`` has nothing; ``self.__getitem__(name)``."""
     function, cls = call.func, context.enclosing_class(call)
-    if not isinstance(function, ast.Attribute) or function.attr != "__getitem__" or not is_super(function.value):
+    if not isinstance(function, ast.Attribute) or not is_item(call):
+        return
+    if not is_super(function.value):
+        kinds = options(context.analysis.kind(function.value))
+        if all(isinstance(k, Inst) and _is_looked_up(context, k, call.args[0]) for k in kinds):
+            operands = {"chain": context.operand(function.value), "name": context.operand(call.args[0])}
+            decisions.replace(call, "getattr(chain, name)", operands)
         return
     method = context.source.enclosing(call, ast.FunctionDef)
-    if cls is None or not isinstance(method, ast.FunctionDef) or len(call.args) != 1 or not method.args.args:
+    if cls is None or not isinstance(method, ast.FunctionDef) or not method.args.args:
         return
     bases = [c for c in context.analysis.mro(cls) if c is not cls]
     if any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in bases):
@@ -145,21 +152,24 @@ def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> N
         if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
             decisions.wrap(node.value, "list(value)")
         return
-    # `model[0]['fc']` of a link of which no more is known: only a Chain takes a name
-    by_name = scalar_type(context.analysis.kind(node.slice)) == "str"
     if not isinstance(node.ctx, ast.Load) or not all(
-        isinstance(k, Inst)
-        and k.cls != "chainer.Chain"
-        and (by_name or context.analysis.derives(k.cls, "chainer.Chain"))
-        and context.analysis.is_link(k)
-        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
-        for k in kinds
+        isinstance(k, Inst) and _is_looked_up(context, k, node.slice) for k in kinds
     ):
         unknown_item(context, decisions, node)
         return
     operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "getattr(chain, name)", operands)
+
+
+def _is_looked_up(context: Context, link: Inst, name: ast.expr) -> bool:
+    """Whether a link is asked for a child by name (of which no more is known: only a Chain takes one)."""
+    return (
+        link.cls != "chainer.Chain"
+        and (scalar_type(context.analysis.kind(name)) == "str" or context.analysis.derives(link.cls, "chainer.Chain"))
+        and context.analysis.is_link(link)
+        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(link.cls))
+    )
 
 
 def _is_own_list(context: Context, kind: Kind) -> bool:
