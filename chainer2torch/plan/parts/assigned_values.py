@@ -78,8 +78,8 @@ def reaching(context: Context, node: ast.Name) -> list[ast.expr]:
 def surely_since(context: Context, node: ast.Name) -> tuple[int, int]:
     """The lines whose statements may have given a name its value: from the last one before it that always runs.
 
-    They end where the name stands; in a loop that begins behind that statement, at the loop's end, whose last statements
-    run before the name is read again.
+    They end where the name stands; in a loop that begins behind that statement, at the loop's end: what stands there
+    runs before the name is read again.
     """
     scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
     around = list(context.source.ancestors(node))

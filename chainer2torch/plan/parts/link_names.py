@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
+from chainer2torch.plan.questions.link_parts import is_registered
 from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
 from chainer2torch.rules.table import Row
 
@@ -25,6 +28,10 @@ _GIVEN = (
 )
 _MAKERS = (Ref("chainer.Variable"), Ref("chainer.Parameter"))
 
+_OWN = (
+    "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
+    "what the class gave it"
+)
 _COPIED = "a copy that nothing holds has the name of what was copied; Chainer's has none"
 
 
@@ -91,6 +98,10 @@ def _names_given(analysis: Analysis) -> bool:
 def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``child.name`` in a walk over links, ``self.l1.name``; elsewhere nothing says whether the name was told."""
     assert isinstance(node, ast.Attribute)
+    links = [kind for kind in options(context.kind(node.value)) if isinstance(kind, Inst)]
+    if links and context.analysis.once(_sets_names) and not any(is_registered(context.analysis, k) for k in links):
+        given_name(context, decisions, node, links)
+        return
     if not isinstance(node.ctx, ast.Load):
         decisions.mark(node, row, row.name, "manual", "a module has no name that could be set")
         return
@@ -121,3 +132,36 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.mark(node, row, row.name, "exact")
     else:
         decisions.mark(node, row, row.name, "review", _TOLD)
+
+
+def given_name(context: Context, decisions: Decisions, node: ast.Attribute, links: list[Inst]) -> None:
+    """The name of a link that the program sets itself: ``if model.name is None: model.name = 'generator'``."""
+    if isinstance(node.ctx, ast.Load) and not any(_names_itself(context, link) for link in links):
+        decisions.replace(node, "getattr(link, 'name', None)", {"link": context.operand(node.value)})
+    held = any(is_registered(context.analysis, link) for link in links)
+    row = context.rules.rows.get("chainer.Link")
+    decisions.mark(node, row, "chainer.Link.name", "review" if held else "exact", _OWN if held else "")
+
+
+def _names_itself(context: Context, link: Inst) -> bool:
+    """Whether the class of a link has a name from the start: ``name = 'net'``, ``self.name = name``, a property."""
+    classes = [cls for cls in context.analysis.mro(link.cls) if isinstance(cls, ClassInfo)]
+    return any(
+        "name" in cls.methods
+        or any(
+            isinstance(n, (ast.Name, ast.Attribute))
+            and isinstance(n.ctx, ast.Store)
+            and (n.id == "name" if isinstance(n, ast.Name) else n.attr == "name")
+            for n in nodes_of(cls.node)
+        )
+        for cls in classes
+    )
+
+
+def _sets_names(analysis: Analysis) -> bool:
+    """Whether the program gives a link a name: ``model.name = 'generator'``."""
+    return any(
+        node.attr == "name" and isinstance(node.ctx, ast.Store) and analysis.is_link(analysis.kind(node.value))
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )

@@ -6,21 +6,16 @@ import ast
 
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.native.places import function_of
-from chainer2torch.plan.questions.link_parts import is_registered
+from chainer2torch.plan.parts.link_names import given_name
 from chainer2torch.plan.questions.walks import walked
 
 _ARRAYS = frozenset({"array", "data"})
 _LAZY = frozenset({"W", "b", "beta", "gamma"})  # of layers that wait for their first input
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
-_OWN = (
-    "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
-    "what the class gave it"
-)
 _IN_HOOK = (
     "a module learns its name when what holds it is called under the hook, or set up; the model that is called first "
     "has none, as one that nothing holds"
@@ -61,7 +56,7 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         and any(isinstance(c, ClassInfo) and "name" in c.attrs for c in context.analysis.mro(k.cls))
         for k in kinds
     ):
-        _given_name(context, decisions, node, [k for k in kinds if isinstance(k, Inst)])
+        given_name(context, decisions, node, [k for k in kinds if isinstance(k, Inst)])
     elif isinstance(node.ctx, ast.Load) and _is_link_of_hook(context, node.value):
         decisions.replace(node, "compat.link_name(link)", {"link": context.operand(node.value)})
         decisions.mark(node, context.rules.rows["chainer.Link.name"], "chainer.Link.name", "review", _IN_HOOK)
@@ -73,30 +68,6 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     ):
         decisions.replace(node, "compat.name_of(obj)", {"obj": context.operand(node.value)})
         decisions.mark(node, None, "?.name", "exact", _AT_RUN_TIME, "C2T390")
-
-
-def _given_name(context: Context, decisions: Decisions, node: ast.Attribute, links: list[Inst]) -> None:
-    """The name of a link that the program sets itself: ``if model.name is None: model.name = 'generator'``."""
-    if isinstance(node.ctx, ast.Load) and not any(_names_itself(context, link) for link in links):
-        decisions.replace(node, "getattr(link, 'name', None)", {"link": context.operand(node.value)})
-    held = any(is_registered(context.analysis, link) for link in links)
-    row = context.rules.rows.get("chainer.Link")
-    decisions.mark(node, row, "chainer.Link.name", "review" if held else "exact", _OWN if held else "")
-
-
-def _names_itself(context: Context, link: Inst) -> bool:
-    """Whether the class of a link has a name from the start: ``name = 'net'``, ``self.name = name``, a property."""
-    classes = [cls for cls in context.analysis.mro(link.cls) if isinstance(cls, ClassInfo)]
-    return any(
-        "name" in cls.methods
-        or any(
-            isinstance(n, (ast.Name, ast.Attribute))
-            and isinstance(n.ctx, ast.Store)
-            and (n.id == "name" if isinstance(n, ast.Name) else n.attr == "name")
-            for n in nodes_of(cls.node)
-        )
-        for cls in classes
-    )
 
 
 def _is_link_of_hook(context: Context, node: ast.expr) -> bool:

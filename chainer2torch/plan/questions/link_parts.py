@@ -65,7 +65,7 @@ def is_registered(analysis: Analysis, link: Inst) -> bool:
 
 
 def _children(analysis: Analysis) -> frozenset[str | ClassInfo]:
-    """The classes of what links keep in attributes, and of what is handed to those of Chainer's, or added by a method."""
+    """The classes of what links keep in attributes, and of what is handed to those of Chainer's, or added."""
     kinds = [
         kind
         for cls in analysis.classes.values()
