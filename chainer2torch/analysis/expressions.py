@@ -247,14 +247,11 @@ class Expressions(Interpreter):
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
-        receiver = self.expr(node.value)
-        return self.item(receiver, node.slice, self.expr(node.slice))
+        return self.item(self.expr(node.value), node.slice, self.expr(node.slice))
 
     def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
-        """The kind of ``receiver[node]``."""
-        if isinstance(receiver, Union):
-            return join_all([self._item(r, node, index) for r in receiver.ordered])
-        return self._item(receiver, node, index)
+        kinds = receiver.ordered if isinstance(receiver, Union) else (receiver,)
+        return join_all([self._item(kind, node, index) for kind in kinds])
 
     def _item(self, kind: Kind, node: ast.expr, index: Kind) -> Kind:
         if kind is BOTTOM:

@@ -135,27 +135,37 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
 
 
 def given_name(context: Context, decisions: Decisions, node: ast.Attribute, links: list[Inst]) -> None:
-    """The name of a link that the program sets itself: ``if model.name is None: model.name = 'generator'``."""
-    if isinstance(node.ctx, ast.Load) and not any(_names_itself(context, link) for link in links):
+    """The name of a link that the program sets itself: ``if model.name is None: model.name = 'generator'``.
+
+    A link that nothing holds has none before. What its class says is hidden by Chainer, which begins with None.
+    """
+    asked = any(is_registered(context.analysis, k) or _names_itself(context.analysis, k) for k in links)
+    if not asked and isinstance(node.ctx, ast.Load):
         decisions.replace(node, "getattr(link, 'name', None)", {"link": context.operand(node.value)})
-    held = any(is_registered(context.analysis, link) for link in links)
     row = context.rules.rows.get("chainer.Link")
-    decisions.mark(node, row, "chainer.Link.name", "review" if held else "exact", _OWN if held else "")
+    decisions.mark(node, row, "chainer.Link.name", "review" if asked else "exact", _OWN if asked else "")
 
 
-def _names_itself(context: Context, link: Inst) -> bool:
-    """Whether the class of a link has a name from the start: ``name = 'net'``, ``self.name = name``, a property."""
-    classes = [cls for cls in context.analysis.mro(link.cls) if isinstance(cls, ClassInfo)]
-    return any(
-        "name" in cls.methods
-        or any(
-            isinstance(n, (ast.Name, ast.Attribute))
-            and isinstance(n.ctx, ast.Store)
-            and (n.id == "name" if isinstance(n, ast.Name) else n.attr == "name")
-            for n in nodes_of(cls.node)
-        )
-        for cls in classes
+def _names_itself(analysis: Analysis, link: Inst) -> bool:
+    """Whether the class of a link, or one that it may be, has a name: ``name = 'net'``, ``self.name``, a property."""
+    naming = analysis.once(_with_names)
+    return any(cls in naming for cls in analysis.mro(link.cls)) or isinstance(link.cls, str) and bool(naming)
+
+
+def _with_names(analysis: Analysis) -> frozenset[str | ClassInfo]:
+    """The links of the project that set their name, or have a method that is called so."""
+    return frozenset(
+        cls
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        and ("name" in cls.methods or any(_is_name(node) for node in nodes_of(cls.node)))
     )
+
+
+def _is_name(node: ast.AST) -> bool:
+    """Whether a name or an attribute ``name`` is set."""
+    text = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return text == "name" and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
 
 
 def _sets_names(analysis: Analysis) -> bool:
