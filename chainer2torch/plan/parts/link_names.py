@@ -99,7 +99,8 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     """``child.name`` in a walk over links, ``self.l1.name``; elsewhere nothing says whether the name was told."""
     assert isinstance(node, ast.Attribute)
     links = [kind for kind in options(context.kind(node.value)) if isinstance(kind, Inst)]
-    if links and context.analysis.once(_sets_names) and not any(is_registered(context.analysis, k) for k in links):
+    given: bool = context.analysis.once(_sets_names)
+    if given and links and not any(is_registered(context.analysis, link) for link in links):
         given_name(context, decisions, node, links)
         return
     if not isinstance(node.ctx, ast.Load):
