@@ -41,9 +41,10 @@ def test_a_child_by_its_name(item):
     assert "__getitem__" not in code and "TODO" not in code
 
 
-def test_a_class_that_has_the_method_keeps_its_calls():
+@pytest.mark.parametrize("asked", ["model.__getitem__('0')", "model['0']"])
+def test_a_class_that_has_the_method_keeps_its_calls(asked):
     own = "    def __getitem__(self, name):\n        return super().__getitem__('link' + name)\n\n    def __call__"
     source = SOURCE.replace("    def __call__", own).replace("ITEM", "self.__getitem__(str(i))")
-    source = source.replace("__getitem__('link0').W", "__getitem__('0').W")
+    source = source.replace("model.__getitem__('link0')", asked)
     code = native_programs.check(source, head=native_programs.HEAD.split("class ")[0])
-    assert "self.__getitem__(str(i))" in code
+    assert "self.__getitem__(str(i))" in code and asked in code
