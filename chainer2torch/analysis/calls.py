@@ -14,7 +14,7 @@ from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.parameters import COUNTED
-from chainer2torch.analysis.models.link_calls import can_only_be_link_method
+from chainer2torch.analysis.models.link_calls import can_only_be_link_method, is_item
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
 from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
 from chainer2torch.analysis.kinds import (
@@ -102,7 +102,10 @@ class Calls(LibraryCalls):
                 self.scopes[0].update(of_rank(node.args[0], demanded, self.scopes[0].get))
             if keeps_rank(callee):
                 results = [with_rank(kind, demanded) for kind in results]
-        return join_all(results)
+        found = join_all(results)
+        if found == UNKNOWN and is_item(node):  # `chain.__getitem__('l%d' % i)` is `chain['l%d' % i]`
+            found = self.item(self.facts.get(node.func.value, UNKNOWN), node.args[0], args[0])  # type: ignore[attr-defined]
+        return found
 
     def _may_be_chainers(self, callee: Kind) -> bool:
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""

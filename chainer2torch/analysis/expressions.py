@@ -247,11 +247,11 @@ class Expressions(Interpreter):
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
-        receiver = self.expr(node.value)
-        index = self.expr(node.slice)
-        if isinstance(receiver, Union):
-            return join_all([self._item(r, node.slice, index) for r in receiver.ordered])
-        return self._item(receiver, node.slice, index)
+        return self.item(self.expr(node.value), node.slice, self.expr(node.slice))
+
+    def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
+        kinds = receiver.ordered if isinstance(receiver, Union) else (receiver,)
+        return join_all([self._item(kind, node, index) for kind in kinds])
 
     def _item(self, kind: Kind, node: ast.expr, index: Kind) -> Kind:
         if kind is BOTTOM:

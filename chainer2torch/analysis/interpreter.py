@@ -231,6 +231,10 @@ class Interpreter(Facts, abc.ABC):
         """The kind of the elements when a value is iterated over by ``for``."""
 
     @abc.abstractmethod
+    def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
+        """The kind of ``receiver[node]``."""
+
+    @abc.abstractmethod
     def attribute(self, kind: Kind, name: str) -> Kind:
         """The kind of ``value.name``."""
 

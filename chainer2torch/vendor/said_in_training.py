@@ -239,6 +239,9 @@ class _Devices:
         if of_training:
             own = _is_own(call, name) and name != "__init__"
             yield from (value for value in call.args[3:4] if not own or _may_be_device(value))
+            if own:  # a class of the program's own takes it where it likes
+                others = (value for value in (*call.args[:3], *call.args[4:]) if not isinstance(value, ast.Constant))
+                yield from filter(_may_be_device, others)
             if name != "__init__":  # what an ``__init__`` hands on, its callers have given
                 spread = (keyword.value for keyword in call.keywords if keyword.arg is None)
                 yield from (value for value in spread if not self._is_display(value))

@@ -96,3 +96,15 @@ def call_function_object(interpreter: Interpreter, function: Inst) -> Kind:
 
 def _as_input(kind: Kind) -> Kind:
     return kind if isinstance(kind, Tensor) else Tensor() if not isinstance(kind, (Lst,)) else kind
+
+
+def is_item(node: ast.AST) -> bool:
+    """Whether a call says what a subscript does: ``chain.__getitem__('l1')``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "__getitem__"
+        and len(node.args) == 1
+        and not node.keywords
+        and not isinstance(node.args[0], ast.Starred)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 from chainer2torch.analysis.kinds import Func
@@ -10,13 +11,20 @@ from chainer2torch.analysis.source import within
 from chainer2torch.plan.context import Context
 
 
-def unpacked(context: Context, node: ast.expr, function: ast.AST | None) -> list[tuple[ast.expr, ast.AST | None]]:
-    """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one."""
+def unpacked(
+    context: Context, node: ast.expr, function: ast.AST | None, lines: tuple[int, int] = (0, sys.maxsize)
+) -> list[tuple[ast.expr, ast.AST | None]]:
+    """What a name gets out of a tuple: ``values, order = x, x.argsort()[::-1]``, or of a function that returns one.
+
+    Of the statements in ``lines`` only (``surely_since``).
+    """
     if not isinstance(node, ast.Name):
         return []
     function = function or context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     found: list[tuple[ast.expr, ast.AST | None]] = []
     for at, count, made in context.ask(_unpackings, function or context.source.tree).get(node.id, []):
+        if not lines[0] <= made.lineno < lines[1]:
+            continue
         callee = context.analysis.kind(made.func) if isinstance(made, ast.Call) else None
         inner = callee.info.node if isinstance(callee, Func) else None
         values = [made] if inner is None else returned(inner)
@@ -63,16 +71,43 @@ def _assignments(context: Context, scope: ast.AST) -> dict[str, list[ast.expr]]:
 
 def reaching(context: Context, node: ast.Name) -> list[ast.expr]:
     """What may have been assigned to a name last: by the statement before that always runs, and by those behind it."""
-    made = assigned(context, node, None)
-    around = {id(place) for place in context.source.ancestors(node)}
-    always = [
-        value.lineno
-        for value in made
-        if value.lineno < node.lineno
-        and any(id(other) in around for other in context.source.block(context.source.parents[value]))
-    ]
-    first = max(always, default=None)
-    return made if first is None else [value for value in made if first <= value.lineno < node.lineno]
+    first, last = surely_since(context, node)
+    return [value for value in assigned(context, node, None) if first <= value.lineno < last]
+
+
+def surely_since(context: Context, node: ast.Name) -> tuple[int, int]:
+    """The lines whose statements may have given a name its value: from the last one before it that always runs.
+
+    They end where the name stands; in a loop that begins behind that statement, at the loop's end: what stands there
+    runs before the name is read again.
+    """
+    scope = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    around = list(context.source.ancestors(node))
+    places = {id(place) for place in around}
+    first = max(
+        (
+            statement.lineno
+            for statement in context.ask(_statements_by_name, scope).get(node.id, [])
+            if (statement.end_lineno or statement.lineno) < node.lineno
+            and any(id(other) in places for other in context.source.block(statement))
+        ),
+        default=None,
+    )
+    if first is None:
+        return 0, sys.maxsize
+    loops = [n for n in around if isinstance(n, (ast.For, ast.AsyncFor, ast.While)) and n.lineno > first]
+    return first, max([node.lineno, *((loop.end_lineno or 0) + 1 for loop in loops)])
+
+
+def _statements_by_name(context: Context, scope: ast.AST) -> dict[str, list[ast.Assign]]:
+    """The assignments of a function that give a name a value, by itself or with others."""
+    found: dict[str, list[ast.Assign]] = {}
+    for statement in _statements(context, scope):
+        for target in statement.targets:
+            for item in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if isinstance(item, ast.Name):
+                    found.setdefault(item.id, []).append(statement)
+    return found
 
 
 def returned(function: ast.AST) -> list[ast.expr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -28,7 +29,7 @@ from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.tensor_arguments import for_nothing, tensor_arguments
-from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, unpacked
+from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, surely_since, unpacked
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
@@ -382,6 +383,10 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         return isinstance(callee, Ref) and callee.name in _REVERSING and whole
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return runs_backwards(context, node.value, depth, function)
-    return any(
-        runs_backwards(context, value, depth + 1, function) for value in assigned(context, node, function)
-    ) or any(runs_backwards(context, value, depth + 1, where) for value, where in unpacked(context, node, function))
+    lines = (0, sys.maxsize)
+    if isinstance(node, ast.Name) and node in context.source.parents:
+        lines = surely_since(context, node)
+    made = [value for value in assigned(context, node, function) if lines[0] <= value.lineno < lines[1]]
+    return any(runs_backwards(context, value, depth + 1, function) for value in made) or any(
+        runs_backwards(context, value, depth + 1, where) for value, where in unpacked(context, node, function, lines)
+    )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
+from chainer2torch.plan.questions.link_parts import is_registered
 from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
 from chainer2torch.rules.table import Row
 
@@ -25,6 +28,10 @@ _GIVEN = (
 )
 _MAKERS = (Ref("chainer.Variable"), Ref("chainer.Parameter"))
 
+_OWN = (
+    "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
+    "what the class gave it"
+)
 _COPIED = "a copy that nothing holds has the name of what was copied; Chainer's has none"
 
 
@@ -91,6 +98,11 @@ def _names_given(analysis: Analysis) -> bool:
 def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``child.name`` in a walk over links, ``self.l1.name``; elsewhere nothing says whether the name was told."""
     assert isinstance(node, ast.Attribute)
+    links = [kind for kind in options(context.kind(node.value)) if isinstance(kind, Inst)]
+    given: bool = context.analysis.once(_sets_names)
+    if given and links and not any(is_registered(context.analysis, link) for link in links):
+        given_name(context, decisions, node, links)
+        return
     if not isinstance(node.ctx, ast.Load):
         decisions.mark(node, row, row.name, "manual", "a module has no name that could be set")
         return
@@ -121,3 +133,46 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.mark(node, row, row.name, "exact")
     else:
         decisions.mark(node, row, row.name, "review", _TOLD)
+
+
+def given_name(context: Context, decisions: Decisions, node: ast.Attribute, links: list[Inst]) -> None:
+    """The name of a link that the program sets itself: ``if model.name is None: model.name = 'generator'``.
+
+    A link that nothing holds has none before. What its class says is hidden by Chainer, which begins with None.
+    """
+    asked = any(is_registered(context.analysis, k) or _names_itself(context.analysis, k) for k in links)
+    if not asked and isinstance(node.ctx, ast.Load):
+        decisions.replace(node, "getattr(link, 'name', None)", {"link": context.operand(node.value)})
+    row = context.rules.rows.get("chainer.Link")
+    decisions.mark(node, row, "chainer.Link.name", "review" if asked else "exact", _OWN if asked else "")
+
+
+def _names_itself(analysis: Analysis, link: Inst) -> bool:
+    """Whether the class of a link, or one that it may be, has a name: ``name = 'net'``, ``self.name``, a property."""
+    naming = analysis.once(_with_names)
+    return any(cls in naming for cls in analysis.mro(link.cls)) or isinstance(link.cls, str) and bool(naming)
+
+
+def _with_names(analysis: Analysis) -> frozenset[str | ClassInfo]:
+    """The links of the project that set their name, or have a method that is called so."""
+    return frozenset(
+        cls
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        and ("name" in cls.methods or any(_is_name(node) for node in nodes_of(cls.node)))
+    )
+
+
+def _is_name(node: ast.AST) -> bool:
+    """Whether a name or an attribute ``name`` is set."""
+    text = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return text == "name" and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
+
+
+def _sets_names(analysis: Analysis) -> bool:
+    """Whether the program gives a link a name: ``model.name = 'generator'``."""
+    return any(
+        node.attr == "name" and isinstance(node.ctx, ast.Store) and analysis.is_link(analysis.kind(node.value))
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )

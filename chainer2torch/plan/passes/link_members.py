@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Method, Ref, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Method, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
-from chainer2torch.plan.edits import Operand, ReplaceStatement
-from chainer2torch.plan.parts import inner_state, stacked_walks
-from chainer2torch.plan.parts.chain_items import unknown_item
+from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts import inner_state, link_items, stacked_walks
 from chainer2torch.plan.parts.asked_parameters import asked_name
 from chainer2torch.plan.parts.values import held_array
 from chainer2torch.plan.questions.own_members import has_own_member
-from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
@@ -106,70 +104,17 @@ def run(context: Context) -> Decisions:
         if isinstance(node, ast.Attribute) and node.attr in _COPIES:
             _copied(context, decisions, node)
         if isinstance(node, ast.Subscript):
-            _subscript(context, decisions, node)
+            link_items.subscript(context, decisions, node)
         elif isinstance(node, ast.Attribute):
             with decisions.provided(free=((Part.SITE, node), (Part.EDIT, node))):
                 _attribute(context, decisions, node)
         elif isinstance(node, ast.Call):
             with decisions.provided(free=((Part.EDIT, node),)):
                 _asked_by_name(context, decisions, node)
-                _item_of_base(context, decisions, node)
+                link_items.item_by_method(context, decisions, node)
         if isinstance(node, ast.Attribute) and node.attr == "gamma":
             _asked_for_gamma(context, decisions, node)
     return decisions
-
-
-def _item_of_base(context: Context, decisions: Decisions, call: ast.Call) -> None:
-    """``super().__getitem__(name)`` in a Chain, for which ``nn.Module`` has nothing."""
-    function, cls = call.func, context.enclosing_class(call)
-    if not isinstance(function, ast.Attribute) or function.attr != "__getitem__" or not is_super(function.value):
-        return
-    method = context.source.enclosing(call, ast.FunctionDef)
-    if cls is None or not isinstance(method, ast.FunctionDef) or len(call.args) != 1 or not method.args.args:
-        return
-    bases = [c for c in context.analysis.mro(cls) if c is not cls]
-    if any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in bases):
-        return
-    if next((c for c in bases if isinstance(c, str)), "") == "chainer.Chain":
-        operands = {"self": Operand(code=method.args.args[0].arg), "name": context.operand(call.args[0])}
-        decisions.replace(call, "getattr(self, name)", operands)
-
-
-def _subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> None:
-    """``chain['l1']``: what a Chain became has no subscripts."""
-    kinds = options(context.analysis.kind(node.value))
-    if any(map(stacked_walks.is_stacked, kinds)):
-        decisions.mark(node, None, "chainer.links.NStep.__getitem__", "manual", stacked_walks.STACKED, "C2T200")
-        return
-    if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load) and context.choices.style == "native":
-        if kinds and all(_is_own_list(context, k) for k in kinds):  # nn.ModuleList makes another of the class of it
-            decisions.wrap(node.value, "list(value)")
-        return
-    # `model[0]['fc']` of a link of which no more is known: only a Chain takes a name
-    by_name = scalar_type(context.analysis.kind(node.slice)) == "str"
-    if not isinstance(node.ctx, ast.Load) or not all(
-        isinstance(k, Inst)
-        and k.cls != "chainer.Chain"
-        and (by_name or context.analysis.derives(k.cls, "chainer.Chain"))
-        and context.analysis.is_link(k)
-        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(k.cls))
-        for k in kinds
-    ):
-        unknown_item(context, decisions, node)
-        return
-    operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
-    with decisions.provided(free=((Part.EDIT, node),)):
-        decisions.replace(node, "getattr(chain, name)", operands)
-
-
-def _is_own_list(context: Context, kind: Kind) -> bool:
-    """Whether a value is a list of links of the project's own class, as Chainer slices it: a list of Python's."""
-    return (
-        isinstance(kind, Inst)
-        and isinstance(kind.cls, ClassInfo)
-        and context.analysis.derives(kind.cls, "chainer.ChainList")
-        and not any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in context.analysis.mro(kind.cls))
-    )
 
 
 def _is_asked_for(parent: ast.AST | None) -> bool:

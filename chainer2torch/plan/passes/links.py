@@ -14,8 +14,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.called_methods import keeping_call
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
-from chainer2torch.plan.questions.constructors import called_from, is_given_links, is_named_constructor
-from chainer2torch.plan.questions.constructors import next_constructor, takes_no_more
+from chainer2torch.plan.questions.constructors import constructor_called, is_given_links, takes_no_more
 from chainer2torch.plan.questions.held_layers import held_layers
 from chainer2torch.plan.questions.layer_values import lines_of_held_layers, lines_of_layers
 from chainer2torch.plan.questions.layers import filler, is_made_by_scope, needs_first_values
@@ -62,12 +61,12 @@ def _constructed_in(
     for node in within(method).of(ast.Call):
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
             continue
-        base = next_constructor(context, called_from(context, cls, node.func.value))
+        base = constructor_called(context, cls, node.func)
         if base not in ("chainer.Chain", "chainer.Link"):
             continue  # the keywords are those of a base class with a constructor of its own
         is_chain = base == "chainer.Chain"
         explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
-        if explicit and not is_named_constructor(context, node.func, base) or not node.keywords:
+        if not node.keywords:
             continue
         if not explicit and any(k.arg is None for k in node.keywords) and context.analysis.comes_before_others(cls):
             decisions.mark(

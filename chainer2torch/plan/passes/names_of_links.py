@@ -10,15 +10,12 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.native.places import function_of
+from chainer2torch.plan.parts.link_names import given_name
 from chainer2torch.plan.questions.walks import walked
 
 _ARRAYS = frozenset({"array", "data"})
 _LAZY = frozenset({"W", "b", "beta", "gamma"})  # of layers that wait for their first input
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
-_OWN = (
-    "Chainer sets the name of a link when it is registered in another, whatever the class gave it; here it stays "
-    "what the class gave it"
-)
 _IN_HOOK = (
     "a module learns its name when what holds it is called under the hook, or set up; the model that is called first "
     "has none, as one that nothing holds"
@@ -59,7 +56,7 @@ def _name(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         and any(isinstance(c, ClassInfo) and "name" in c.attrs for c in context.analysis.mro(k.cls))
         for k in kinds
     ):
-        decisions.mark(node, context.rules.rows.get("chainer.Link"), "chainer.Link.name", "review", _OWN)
+        given_name(context, decisions, node, [k for k in kinds if isinstance(k, Inst)])
     elif isinstance(node.ctx, ast.Load) and _is_link_of_hook(context, node.value):
         decisions.replace(node, "compat.link_name(link)", {"link": context.operand(node.value)})
         decisions.mark(node, context.rules.rows["chainer.Link.name"], "chainer.Link.name", "review", _IN_HOOK)

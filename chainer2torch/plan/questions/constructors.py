@@ -79,12 +79,18 @@ def called_from(context: Context, cls: ClassInfo, receiver: ast.expr) -> ClassIn
     return cls
 
 
-def is_named_constructor(context: Context, function: ast.Attribute, base: str) -> bool:
-    """Whether it is ``chainer.Chain.__init__``, or that of a class of the project which has it from there."""
+def constructor_called(context: Context, cls: ClassInfo, function: ast.Attribute) -> str | ClassInfo | None:
+    """The class whose constructor a call in ``cls`` reaches.
+
+    The one that is named, ``chainer.Chain.__init__(self)``, whatever stands between, or the next behind ``super()``.
+    """
+    if is_super(function.value):
+        return next_constructor(context, called_from(context, cls, function.value))
     named = context.kind(function.value)
     if isinstance(named, Class):
-        return "__init__" not in named.info.methods and next_constructor(context, named.info) == base
-    return context.reference(function) == f"{base}.__init__"
+        return named.info if "__init__" in named.info.methods else next_constructor(context, named.info)
+    reference = context.reference(function)
+    return reference.removesuffix(".__init__") if reference is not None else None
 
 
 def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
@@ -106,7 +112,6 @@ def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:
     return (
         init is not None
         and context.source.enclosing(node, ast.FunctionDef) is init.node
-        and next_constructor(context, called_from(context, cls, node.func.value)) == "chainer.Chain"
-        and (not explicit or is_named_constructor(context, node.func, "chainer.Chain"))
+        and constructor_called(context, cls, node.func) == "chainer.Chain"
         and takes_no_more(node, explicit, True)
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Tup, options
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
 
 _Place = tuple[object, int]
+_ADDING = frozenset({"__init__", "add_link", "append", "extend", "insert", "setattr", "__setattr__", "add_module"})
 
 
 def are_parts(analysis: Facts, kind: Kind, holders: Iterable[Kind]) -> bool:
@@ -56,4 +59,27 @@ def objects_in(kind: Kind, depth: int = 4) -> Iterator[Inst]:
             yield from objects_in(item, depth - 1)
 
 
-__all__ = ["are_parts", "objects_in"]
+def is_registered(analysis: Analysis, link: Inst) -> bool:
+    """Whether some link may hold one of this class as a child, which gives it a name."""
+    return any(cls in analysis.mro(link.cls) or link.cls in analysis.mro(cls) for cls in analysis.once(_children))
+
+
+def _children(analysis: Analysis) -> frozenset[str | ClassInfo]:
+    """The classes of what links keep in attributes, and of what is handed to those of Chainer's, or added."""
+    kinds = [
+        kind
+        for cls in analysis.classes.values()
+        if analysis.derives(cls, "chainer.Link")
+        for kind in cls.attrs.values()
+    ]
+    for module in analysis.project.modules.values():
+        for call in module.source.of(ast.Call):
+            callee, name = analysis.kind(call.func), getattr(call.func, "attr", getattr(call.func, "id", ""))
+            of_library = isinstance(callee, Ref) and analysis.is_link(Inst(callee.name))
+            if of_library or name in _ADDING:
+                given = [*call.args, *(keyword.value for keyword in call.keywords)]
+                kinds += [analysis.kind(one.value if isinstance(one, ast.Starred) else one) for one in given]
+    return frozenset(one.cls for kind in kinds for one in objects_in(kind) if analysis.derives(one.cls, "chainer.Link"))
+
+
+__all__ = ["are_parts", "is_registered", "objects_in"]

@@ -31,6 +31,7 @@ from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.questions.asked_shapes import has_shape
 from chainer2torch.plan.questions.bare_links import without_parameters
 from chainer2torch.plan.questions.called_by_models import called_by_models
+from chainer2torch.plan.questions.retained_inputs import gradients_beside
 
 HOST = "torch.device('cpu')"
 _RECURRENT = "chainer.links.NStep"
@@ -82,8 +83,12 @@ def _of_call(context: Context, node: ast.Call) -> Origin | None:
     told: tuple[tuple[ast.expr, str], ...] = ((node.func, symbol),)
     if isinstance(first, ast.Starred) or _is_sequence(context, first):
         of = first.value if isinstance(first, ast.Starred) else first
+        if beside := gradients_beside(context, of):
+            return Origin(node, f"{beside}[0].device", None, told)
         items = [k for s in options(context.kind(of)) for k in options(element_of(s))]
         return Origin(node, "x[0].device", of, told) if all(isinstance(k, Tensor) for k in items) else None
+    if beside := gradients_beside(context, first):
+        return Origin(node, f"{beside}[0].device", None, told)
     if context.kind(node) == EITHER:
         return Origin(node, "x.device", first, told) if _are_of_models(context, node.args) else None
     first = next((a for a in node.args if _lies_on_device(context, a)), first)
@@ -133,6 +138,8 @@ def of_any_array(context: Context, node: ast.expr) -> Origin | None:
     first = _alone(node.args[0])
     if isinstance(first, ast.Starred) or _is_sequence(context, first):
         of = first.value if isinstance(first, ast.Starred) else first
+        if beside := gradients_beside(context, of):
+            return Origin(node, f"{beside}[0].device", None, ((node.func, str(symbol)),))
         return Origin(node, "native.device_of(x[0])", of, ((node.func, str(symbol)),))
     return Origin(node, "native.device_of(x)", first, ((node.func, str(symbol)),))
 
