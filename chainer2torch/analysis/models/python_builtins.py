@@ -25,7 +25,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
@@ -52,9 +52,11 @@ _HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "
 def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
     if name in ("super", "type"):
         return _super(interpreter, args) if name == "super" else assigned.classes(interpreter, args)
+    first = args[0] if args else UNKNOWN
+    if name == "round" and len(args) > 1:
+        return join_all([_rounded(kind) for kind in options(first)])
     if name in _TYPES:
         return Scalar(_TYPES[name])
-    first = args[0] if args else UNKNOWN
     if name == "slice":
         return SLICE
     if name == "range":
@@ -175,3 +177,8 @@ def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:
             elif isinstance(option, Ref):
                 parents.append(Inst(option.name))
     return parents[0] if parents else UNKNOWN
+
+
+def _rounded(kind: Kind) -> Kind:
+    """``round(x, digits)`` is what x is, a float or an array; Python's whole numbers stay whole."""
+    return generalized(kind) if isinstance(kind, (Const, Scalar, Tensor, HostArray)) else UNKNOWN

@@ -49,6 +49,7 @@ _WALKS = frozenset({"children", "links", "params"})
 # methods of arrays that a tensor has, too, with another meaning and without an error
 _OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
+_OF_ARRAYS_ALONE = _OTHER_MEANING - {"sort"}  # lists have this one; no other has a type of Python's
 _OF_EITHER = _OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
@@ -190,6 +191,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         held
         or tested_as_array(context, node.value)
         or fed
+        or node.attr in _OF_ARRAYS_ALONE
         or (node.attr in _OTHER_MEANING or is_asked_like_array(context, node))
         and among_tensors(context, call)
     ):

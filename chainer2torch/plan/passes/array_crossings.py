@@ -25,6 +25,7 @@ from chainer2torch.plan.parts.host_arrays import (
     is_moved_to_device,
     mapped_as_tensors,
     may_be_host_array,
+    may_be_number_or_host_array,
     takes_variables,
     tensor_of,
 )
@@ -344,6 +345,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 return
         elif _is_array(other) and holds_numbers(kind):
             wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
+        elif may_be_number_or_host_array(kind):
+            wrap(context, decisions, side, "compat.from_host(value)")
     if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
         return
     if isinstance(node.op, ast.MatMult):
