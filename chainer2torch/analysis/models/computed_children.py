@@ -196,16 +196,17 @@ def _place(target: ast.expr, name: str) -> tuple[int, ...] | None:
 
 def _texts_of(interpreter: Interpreter, values: ast.expr, place: tuple[int, ...]) -> list[str] | None:
     """The texts at a place of the values of a loop, where these are written out or known one by one."""
-    if isinstance(values, ast.Call) and isinstance(values.func, ast.Name) and place:
-        if values.func.id == "enumerate" and place[0] == 1 and values.args:
-            return _texts_of(interpreter, values.args[0], place[1:])
-        if values.func.id == "zip" and place[0] < len(values.args):
-            return _texts_of(interpreter, values.args[place[0]], place[1:])
-    if isinstance(values, ast.Call) and isinstance(values.func, ast.Name) and values.func.id in ("sorted", "list"):
-        return _texts_of(interpreter, values.args[0], place) if values.args else None
-    if isinstance(values, ast.Call) and isinstance(values.func, ast.Attribute) and values.func.attr in ("items", "keys"):
-        keys = place == ((0,) if values.func.attr == "items" else ())
-        return _keys_of(interpreter.facts.get(values.func.value)) if keys and not values.args else None
+    called = values.func if isinstance(values, ast.Call) else None
+    given = values.args if isinstance(values, ast.Call) else []
+    if isinstance(called, ast.Name) and given:
+        if called.id == "enumerate" and place[:1] == (1,):
+            return _texts_of(interpreter, given[0], place[1:])
+        if called.id == "zip" and place and place[0] < len(given):
+            return _texts_of(interpreter, given[place[0]], place[1:])
+        return _texts_of(interpreter, given[0], place) if called.id in ("sorted", "list", "reversed") else None
+    if isinstance(called, ast.Attribute) and not given:
+        is_key = place == {"items": (0,), "keys": ()}.get(called.attr)
+        return _keys_of(interpreter.facts.get(called.value)) if is_key else None
     if isinstance(values, (ast.List, ast.Tuple)):
         return _all_texts([_at(node, place) for node in values.elts])
     kind = interpreter.facts.get(values)

@@ -52,11 +52,9 @@ _HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "
 def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind:
     if name in ("super", "type"):
         return _super(interpreter, args) if name == "super" else assigned.classes(interpreter, args)
-    first = args[0] if args else UNKNOWN
-    if name == "round" and len(args) > 1:
-        return join_all([_rounded(kind) for kind in options(first)])
     if name in _TYPES:
-        return Scalar(_TYPES[name])
+        return _rounded(args[0]) if name == "round" and len(args) > 1 else Scalar(_TYPES[name])
+    first = args[0] if args else UNKNOWN
     if name == "slice":
         return SLICE
     if name == "range":
@@ -179,6 +177,7 @@ def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:
     return parents[0] if parents else UNKNOWN
 
 
-def _rounded(kind: Kind) -> Kind:
+def _rounded(value: Kind) -> Kind:
     """``round(x, digits)`` is what x is, a float or an array; Python's whole numbers stay whole."""
-    return generalized(kind) if isinstance(kind, (Const, Scalar, Tensor, HostArray)) else UNKNOWN
+    same = all(isinstance(kind, (Const, Scalar, Tensor, HostArray)) for kind in options(value))
+    return join_all([generalized(kind) for kind in options(value)]) if same else UNKNOWN

@@ -36,8 +36,10 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
     several = any(isinstance(k, Tensor) for k in kinds) and not all(isinstance(k, Tensor) for k in kinds)
+    # nothing but an array takes several indices: `image[:, :, ::-1]`
+    of_array = isinstance(node.slice, ast.Tuple) and not comes_from_host(context, node.value)
     unknown = kinds == (UNKNOWN,) and (
-        _in_a_link(context, node) or held and context.imports_chainer or _meets_tensor(context, node)
+        _in_a_link(context, node) or (held or of_array) and context.imports_chainer or _meets_tensor(context, node)
     )
     if reverses and (several or unknown):
         operands = {"x": context.operand(node.value)}

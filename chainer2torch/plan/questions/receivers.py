@@ -10,6 +10,9 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _OF_ARRAYS = (Ref("numpy.ndarray"), Ref("chainer.backends.cuda.ndarray"), Ref("chainer.get_array_types"))
+# methods of arrays that a tensor has, too, with another meaning or other arguments
+OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
+ONLY_OF_ARRAYS = OTHER_MEANING - {"sort"}  # lists have this one; no type of Python's has another
 _OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "astype", "dtype", "max", "min", "ndim", "ravel", "shape"})
 
 
