@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Kind, Ref
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Kind, Ref, options
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.module_index import FuncInfo
 
@@ -52,8 +52,9 @@ def keeps_meaning(facts: Facts, node: ast.expr, kind: Kind) -> bool:
             decorator_name(facts, way) is not None or keeps_meaning(facts, way, facts.facts.get(way, UNKNOWN))
             for way in (node.body, node.orelse)
         )
-    if isinstance(kind, Func):
-        return _hands_on(kind.info)
+    ways = [one for one in options(kind) if isinstance(one, Func)]
+    if len(ways) == len(options(kind)):  # `timed = log if debug else nothing`
+        return all(_hands_on(way.info) for way in ways)
     if isinstance(node, ast.Call):
         callee = facts.facts.get(node.func)
         return isinstance(callee, Ref) and callee.name in _KEEPING
@@ -62,7 +63,7 @@ def keeps_meaning(facts: Facts, node: ast.expr, kind: Kind) -> bool:
 
 def changes_meaning(kind: Kind) -> bool:
     """Whether a decorator is one of the project's own that gives or takes something else."""
-    return isinstance(kind, Func) and not _hands_on(kind.info)
+    return any(isinstance(one, Func) and not _hands_on(one.info) for one in options(kind))
 
 
 def gives_back(kind: Kind) -> FuncInfo | None:

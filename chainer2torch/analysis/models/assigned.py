@@ -72,10 +72,11 @@ def put(interpreter: Interpreter, owner: Kind, node: ast.expr | None, name: Kind
     if None in names:
         if all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(value)):
             return  # a child: computed_children.py
-        names = list(names_in_turn(interpreter, node) or [None])
-        if None in names:
+        written = names_in_turn(interpreter, node)
+        if written is None:
             put_anywhere(interpreter, owner, value, node)
             return
+        names = [*written]
     for option in options(owner):
         for one in names:
             store(interpreter, option, str(one), value)
