@@ -93,7 +93,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 hold(interpreter, receiver, child, kind)
 
 
-def _names(interpreter: Interpreter, name: Kind, node: ast.expr | None) -> list[str]:
+def _names(interpreter: Interpreter, name: Kind, node: ast.AST | None) -> list[str]:
     """What ``add_param(name)`` calls it: the text, or those that a loop gives the name in turn."""
     if isinstance(name, Const):
         return [str(name.value)]
