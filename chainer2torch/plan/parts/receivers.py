@@ -24,10 +24,10 @@ from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.own_members import hands_on
 from chainer2torch.plan.questions.receivers import (
-    ONLY_OF_ARRAYS,
     OTHER_MEANING,
     among_tensors,
     is_asked_like_array,
+    is_of_arrays_alone,
     seen_before,
     tested_as_array,
 )
@@ -190,7 +190,7 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         held
         or tested_as_array(context, node.value)
         or fed
-        or node.attr in ONLY_OF_ARRAYS
+        or is_of_arrays_alone(call, node.attr)
         or (node.attr in OTHER_MEANING or is_asked_like_array(context, node))
         and among_tensors(context, call)
     ):
