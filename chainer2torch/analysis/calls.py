@@ -40,7 +40,7 @@ from chainer2torch.analysis.kinds import (
     Unknown,
     options,
 )
-from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
+from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
 from chainer2torch.analysis.models import array_kinds
@@ -64,6 +64,8 @@ class Calls(LibraryCalls):
 
     def _expr_Call(self, node: ast.Call) -> Kind:
         callee = self.expr(node.func)
+        if isinstance(callee, Union):  # what is called is none of the values that nobody can call
+            callee = self.facts[node.func] = called_of(callee)
         args = [self.expr(a) for a in node.args]
         keywords: dict[str, Kind] = {}
         starred = pending = False

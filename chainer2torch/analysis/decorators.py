@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import Func, Kind, Ref
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Kind, Ref, options
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.module_index import FuncInfo
 
@@ -47,8 +47,14 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def keeps_meaning(facts: Facts, node: ast.expr, kind: Kind) -> bool:
     """Whether what a decorator of this kind makes of a function takes the same and returns the same."""
-    if isinstance(kind, Func):
-        return _hands_on(kind.info)
+    if isinstance(node, ast.IfExp):  # `@cuda.fuse() if fused else (lambda f: f)`
+        return all(
+            decorator_name(facts, way) is not None or keeps_meaning(facts, way, facts.facts.get(way, UNKNOWN))
+            for way in (node.body, node.orelse)
+        )
+    ways = [one for one in options(kind) if isinstance(one, Func)]
+    if len(ways) == len(options(kind)):  # `timed = log if debug else nothing`
+        return all(_hands_on(way.info) for way in ways)
     if isinstance(node, ast.Call):
         callee = facts.facts.get(node.func)
         return isinstance(callee, Ref) and callee.name in _KEEPING
@@ -57,7 +63,7 @@ def keeps_meaning(facts: Facts, node: ast.expr, kind: Kind) -> bool:
 
 def changes_meaning(kind: Kind) -> bool:
     """Whether a decorator is one of the project's own that gives or takes something else."""
-    return isinstance(kind, Func) and not _hands_on(kind.info)
+    return any(isinstance(one, Func) and not _hands_on(one.info) for one in options(kind))
 
 
 def gives_back(kind: Kind) -> FuncInfo | None:
@@ -72,7 +78,9 @@ def gives_back(kind: Kind) -> FuncInfo | None:
 
 def _hands_on(decorator: FuncInfo) -> bool:
     node = decorator.node
-    if isinstance(node, ast.Lambda) or decorator.cls is not None or not node.args.args:
+    if isinstance(node, ast.Lambda):
+        return bool(node.args.args) and isinstance(node.body, ast.Name) and node.body.id == node.args.args[0].arg
+    if decorator.cls is not None or not node.args.args:
         return False
     function = node.args.args[0].arg
     inner = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}

@@ -146,6 +146,12 @@ def join_all(kinds: list[Kind]) -> Kind:
     return result if result is not None else UNKNOWN
 
 
+def called_of(kind: Kind) -> Kind:
+    """What of a kind can be called: no list, tuple or number that stands for the value elsewhere."""
+    callable_ones = [k for k in options(kind) if not isinstance(k, (Tup, Lst, Dct, Scalar, HostArray, Tensor))]
+    return join_all(callable_ones) if callable_ones else kind
+
+
 def _same(a: Any, b: Any) -> Any:
     return a if a == b else None
 

@@ -39,6 +39,7 @@ class Evaluator(extensions.Evaluator):
         if isinstance(target, dict):  # what is neither is for a class below
             target = {path: m for name, t in target.items() for path, m in observers(t, name).items()}
         super().__init__(iterators, target)
+        vars(self).pop("name", None)  # where: name
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
         if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")

@@ -187,7 +187,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(
         "backward_views",
         backward_views.run,
-        when=_native,
+        when=_with_models,
         yields_to=[(Part.WRAP, name) for name in ("native_dataset_classes", "references", "array_crossings")],
     ),
     _pass("kept_gradients", kept_gradients.run),

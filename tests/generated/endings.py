@@ -1,6 +1,37 @@
 """What generated programs say in the end, in words that programs of the field use: each a class of defects once."""
 
 FUNCTIONS = """
+DEBUG = False
+
+
+def traced(function):
+    def inner(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return inner
+
+
+def weighted(x, w=None):
+    if w is None:
+        return F.sum(x)
+    return F.sum(x * w)
+
+
+def written(template='{}={}', **values):
+    return ' '.join(template.format(key, values[key]) for key in sorted(values))
+
+
+@traced if DEBUG else (lambda function: function)
+def scaled(x, by):
+    return x / (np.abs(x).sum(axis=tuple(range(1, x.ndim)), keepdims=True) + by)
+
+
+@contextlib.contextmanager
+def recording(*models):
+    with chainer.no_backprop_mode():
+        yield models[0] if len(models) == 1 else models
+
+
 def noisy(x):
     return F.dropout(x, ratio=0.4)
 
@@ -157,5 +188,24 @@ ENDINGS = (
     """    with chainer.using_config('train', False):
         x = chainer.Variable(xs[:4].copy())
         said += [float(without_first(model, x).sum()), float(F.sum(x).array)]
+""",
+    # values that are numbers here and arrays there, written by their keywords, and functions that are chosen
+    """    weights = {'none': None, 'number': 0.5, 'rows': np.array([[1], [0], [2], [1]], 'f')}
+    said += [float(weighted(model(xs[:4]), weights[k]).array) for k in sorted(weights)]
+""",
+    """    y = model(xs[:4])
+    text = written(shape=y.shape, kinds=(y.array > 0).sum(axis=1), n=len(y))
+    said += [len(text), len(written('{} {}', shape=xs.shape, best=y.array.argmax(axis=1)))]
+""",
+    """    if xs.dtype == np.float32:
+        with chainer.using_config('train', False):
+            said += [float(v) for v in model(scaled(xs[:4], 1)).array.max(axis=1).round(3)]
+""",
+    """    with recording(model) as seen, chainer.using_config('train', False):
+        said += [float(v) for v in seen(xs[:5]).array.mean(axis=0).round(3)]
+""",
+    """    turns = [lambda v: v[:, ::-1], lambda v: v[::-1, 1:], lambda v: v[None, ::-2]]
+    y = model(xs[:4])
+    said += [float(turn(y).array[0].sum()) for turn in turns] + [len(turns[1](y.array))]
 """,
 )

@@ -13,6 +13,7 @@ from tests.generated import endings, loops, stacks
 
 HEAD = """\
 import collections
+import contextlib
 import copy
 import itertools
 import json

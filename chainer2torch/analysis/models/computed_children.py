@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
-from chainer2torch.analysis.kinds import Inst, Kind, options, scalar_type
+from chainer2torch.analysis.kinds import Const, Dct, Inst, Kind, Tup, options, scalar_type
 from chainer2torch.analysis.lattice import join, join_all
 from chainer2torch.analysis.models.link_lists import listed
 from chainer2torch.analysis.module_index import ClassInfo
@@ -63,7 +63,8 @@ def put(interpreter: Interpreter, receiver: Kind, name: ast.expr | None, child: 
     if any(not isinstance(k, Inst) or not interpreter.is_link(k) for k in options(child)):
         return
     kind = join_all([listed(interpreter, k, False) for k in options(child)])
-    interpreter.set_attribute(receiver.cls, (_names(interpreter, name) or _ANY).key, kind)
+    for key in names_in_turn(interpreter, name) or [(_names(interpreter, name) or _ANY).key]:
+        interpreter.set_attribute(receiver.cls, key, kind)
 
 
 def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Kind | None:
@@ -153,17 +154,87 @@ def _text(node: ast.expr) -> str:
 
 def in_turn(interpreter: Interpreter, receiver: Kind, name: ast.expr) -> Kind | None:
     """The children that a loop over written names takes: ``for name in ('b1', 'b2'): h = getattr(self, name)(h)``."""
-    if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo) or not isinstance(name, ast.Name):
+    if not isinstance(receiver, Inst) or not isinstance(receiver.cls, ClassInfo):
         return None
-    source = interpreter.module.source
-    for loop in source.ancestors(name):
-        if isinstance(loop, (ast.FunctionDef, ast.ClassDef)):
+    texts = names_in_turn(interpreter, name)
+    found = [interpreter.attribute(receiver, text) for text in texts or ()]
+    kinds = [k for kind in found for k in options(kind)]
+    if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in kinds):
+        return None
+    return join_all([listed(interpreter, k, False) for k in kinds]) if kinds else None
+
+
+def names_in_turn(interpreter: Interpreter, name: ast.expr | None) -> list[str] | None:
+    """The texts that a loop gives to a name one after the other, where all of them are written; else None.
+
+    ``for name in ('q', 'k')``, ``for name, size in [('a', 3), ('b', 4)]``, ``for i, name in enumerate(self.names)``,
+    ``for name, size in sizes.items()``, and the same in a comprehension.
+    """
+    if not isinstance(name, ast.Name):
+        return None
+    for around in interpreter.module.source.ancestors(name):
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             return None
-        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and loop.target.id == name.id:
-            written = loop.iter.elts if isinstance(loop.iter, (ast.List, ast.Tuple)) else []
-            found = [interpreter.attribute(receiver, text) for text in map(_text, written) if text]
-            kinds = [k for kind in found for k in options(kind)]
-            if len(found) < len(written) or not all(isinstance(k, Inst) and interpreter.is_link(k) for k in kinds):
-                return None
-            return join_all([listed(interpreter, k, False) for k in kinds]) if kinds else None
+        loops = [around] if isinstance(around, ast.For) else getattr(around, "generators", ())
+        for loop in loops:
+            place = _place(loop.target, name.id)
+            if place is not None:
+                return _texts_of(interpreter, loop.iter, place)
     return None
+
+
+def _place(target: ast.expr, name: str) -> tuple[int, ...] | None:
+    """Where a name stands in the target of a loop: ``()`` by itself, ``(1,)`` in ``i, name``."""
+    if isinstance(target, ast.Name):
+        return () if target.id == name else None
+    for i, part in enumerate(target.elts if isinstance(target, (ast.Tuple, ast.List)) else ()):
+        inner = _place(part, name)
+        if inner is not None:
+            return (i, *inner)
+    return None
+
+
+def _texts_of(interpreter: Interpreter, values: ast.expr, place: tuple[int, ...]) -> list[str] | None:
+    """The texts at a place of the values of a loop, where these are written out or known one by one."""
+    called = values.func if isinstance(values, ast.Call) else None
+    given = values.args if isinstance(values, ast.Call) else []
+    if isinstance(called, ast.Name) and given:
+        if called.id == "enumerate" and place[:1] == (1,):
+            return _texts_of(interpreter, given[0], place[1:])
+        if called.id == "zip" and place and place[0] < len(given):
+            return _texts_of(interpreter, given[place[0]], place[1:])
+        return _texts_of(interpreter, given[0], place) if called.id in ("sorted", "list", "reversed") else None
+    if isinstance(called, ast.Attribute) and not given:
+        is_key = place == {"items": (0,), "keys": ()}.get(called.attr)
+        return _keys_of(interpreter.facts.get(called.value)) if is_key else None
+    if isinstance(values, (ast.List, ast.Tuple)):
+        return _all_texts([_at(node, place) for node in values.elts])
+    kind = interpreter.facts.get(values)
+    if isinstance(kind, Dct) and not place:
+        return _keys_of(kind)
+    return _all_texts([_kind_at(item, place) for item in kind.items]) if isinstance(kind, Tup) else None
+
+
+def _keys_of(kind: Kind | None) -> list[str] | None:
+    return _all_texts([key for key, _ in kind.items]) if isinstance(kind, Dct) else None
+
+
+def _at(node: ast.expr, place: tuple[int, ...]) -> object:
+    for i in place:
+        if not isinstance(node, (ast.List, ast.Tuple)) or i >= len(node.elts):
+            return None
+        node = node.elts[i]
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _kind_at(kind: Kind, place: tuple[int, ...]) -> object:
+    for i in place:
+        if not isinstance(kind, Tup) or i >= len(kind.items):
+            return None
+        kind = kind.items[i]
+    return kind.value if isinstance(kind, Const) else None
+
+
+def _all_texts(found: list[object]) -> list[str] | None:
+    texts = [text for text in found if isinstance(text, str)]
+    return texts if texts and len(texts) == len(found) else None

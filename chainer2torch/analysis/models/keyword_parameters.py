@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Dct, Kind
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.source import Source, within
 
@@ -34,7 +35,8 @@ def keywords_held(func: FuncInfo) -> Kind:
     if "" in found:
         return UNKNOWN
     items = tuple((name, kind) for name, kind in found.items() if _MARK + name != _CALLED)
-    return Dct(UNKNOWN, items)
+    # what is read under a name that nobody knows is one of these: kinds of parameters come from visible calls, too
+    return Dct(join_all([kind for _, kind in items]) if items else UNKNOWN, items)
 
 
 def spread(source: Source, node: ast.expr, kind: Kind) -> dict[str, Kind] | None:

@@ -78,7 +78,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 interpreter.set_attribute(cls, child, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
-    elif args and isinstance(args[0], Const) and (len(args) > 1 or name == "add_param"):
+    elif args and (len(args) > 1 or name == "add_param") and (names := _names(interpreter, args[0], node)):
         if name == "add_persistent":
             if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):
                 return
@@ -86,10 +86,18 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
         else:
             given = args[1] if len(args) > 1 else _shape_by_keyword(interpreter, node)
             kind = given if name == "add_link" else parameter_of(given)
-        if isinstance(receiver.cls, ClassInfo):
-            interpreter.set_attribute(receiver.cls, str(args[0].value), kind)
-        elif receiver.site:  # a Chain of no class of its own
-            hold(interpreter, receiver, str(args[0].value), kind)
+        for child in names:
+            if isinstance(receiver.cls, ClassInfo):
+                interpreter.set_attribute(receiver.cls, child, kind)
+            elif receiver.site:  # a Chain of no class of its own
+                hold(interpreter, receiver, child, kind)
+
+
+def _names(interpreter: Interpreter, name: Kind, node: ast.AST | None) -> list[str]:
+    """What ``add_param(name)`` calls it: the text, or those that a loop gives the name in turn."""
+    if isinstance(name, Const):
+        return [str(name.value)]
+    return computed_children.names_in_turn(interpreter, node.args[0] if isinstance(node, ast.Call) else None) or []
 
 
 def _given_by_keyword(interpreter: Interpreter, node: ast.Call) -> Iterator[tuple[str, Kind]]:

@@ -103,8 +103,13 @@ def _one_by_one(func: FuncInfo, name: str) -> Kind:
     together = func.params.get(COUNTED + name)
     if together is None and name not in func.params and not func.seeded:
         return Lst(BOTTOM)  # no call has been seen so far
-    is_all = isinstance(together, Tup) and func.params.get(name) == join_all(list(together.items))
-    return together if together is not None and is_all else Lst(UNKNOWN)
+    calls = options(together) if together is not None else ()
+    if not calls or not all(isinstance(one, Tup) for one in calls):
+        return Lst(UNKNOWN)
+    item = join_all([item for one in calls if isinstance(one, Tup) for item in one.items])
+    if func.params.get(name) != item:  # some have come another way
+        return Lst(UNKNOWN)
+    return calls[0] if len(calls) == 1 else Lst(item)  # of several lengths
 
 
 def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str) -> Kind:

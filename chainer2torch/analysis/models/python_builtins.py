@@ -25,7 +25,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
@@ -53,7 +53,7 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
     if name in ("super", "type"):
         return _super(interpreter, args) if name == "super" else assigned.classes(interpreter, args)
     if name in _TYPES:
-        return Scalar(_TYPES[name])
+        return _rounded(args[0]) if name == "round" and len(args) > 1 else Scalar(_TYPES[name])
     first = args[0] if args else UNKNOWN
     if name == "slice":
         return SLICE
@@ -175,3 +175,9 @@ def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:
             elif isinstance(option, Ref):
                 parents.append(Inst(option.name))
     return parents[0] if parents else UNKNOWN
+
+
+def _rounded(value: Kind) -> Kind:
+    """``round(x, digits)`` is what x is, a float or an array; Python's whole numbers stay whole."""
+    same = all(isinstance(kind, (Const, Scalar, Tensor, HostArray)) for kind in options(value))
+    return join_all([generalized(kind) for kind in options(value)]) if same else UNKNOWN

@@ -44,6 +44,7 @@ from chainer2torch.plan.native.optimizers import (
     target_clears,
 )
 from chainer2torch.plan.questions.bare_links import parameters_of
+from chainer2torch.plan.questions.read_gradients import asks_for_missing
 from chainer2torch.plan.questions.rows import row_of_kind
 
 _REASON = "an optimizer that becomes one of PyTorch's"
@@ -253,8 +254,8 @@ class _Writer:
         return lent or self.objects.is_unseen(inst)
 
     def _fills(self) -> bool:
-        """Whether gradients that the backward pass misses make a difference to a class of torch.optim."""
-        return fills(self.placements, self.hooks)
+        """Whether gradients that the backward pass misses make a difference, to a class of torch.optim or later on."""
+        return fills(self.placements, self.hooks) or asks_for_missing(self.context)
 
     # -- using -----------------------------------------------------------------------------------------------------
 

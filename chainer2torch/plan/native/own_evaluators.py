@@ -21,6 +21,7 @@ _EVALUATOR = "chainer.training.extensions.Evaluator"
 _BASE = "pytorch_pfn_extras.training.extensions.Evaluator"
 _METHOD = "evaluate"
 _SAME = frozenset({"get_target", "get_all_targets", "default_name", "name"})  # members of both bases, with one meaning
+_SET = frozenset({"default_name"})  # what a class may say in both: a `name` is hidden by the constructor of the other
 
 
 def goes_around(objects: Objects, inst: Inst) -> bool:
@@ -83,7 +84,7 @@ def _only_goes_around(analysis: Analysis, cls: ClassInfo) -> bool:
 def _may_stand(statement: ast.stmt) -> bool:
     """A method, a text, ``default_name = 'val'``: what the body of such a class may have."""
     if isinstance(statement, ast.Assign):
-        return all(isinstance(target, ast.Name) and target.id in _SAME for target in statement.targets)
+        return all(isinstance(target, ast.Name) and target.id in _SET for target in statement.targets)
     text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return isinstance(statement, ast.FunctionDef) or text
 

@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     Union,
     options,
+    scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import entering
@@ -158,6 +159,13 @@ def may_be_host_array(kind: Kind) -> bool:
     """Whether a value is an array of NumPy, or starts as one: ``self.mean = 0.9 * self.mean + 0.1 * x.array``."""
     kinds = options(kind)
     return any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (HostArray, Tensor)) for k in kinds)
+
+
+def may_be_number_or_host_array(kind: Kind) -> bool:
+    """Whether a value is an array of NumPy for one caller or class, and a number for another: ``x * self.scale``."""
+    others = [k for k in options(kind) if not isinstance(k, (HostArray, Tensor))]
+    numbers = bool(others) and all(scalar_type(k) in ("int", "float", "bool") for k in others)
+    return numbers and any(isinstance(k, HostArray) for k in options(kind))
 
 
 def is_moved_to_device(kind: Kind) -> bool:

@@ -25,6 +25,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 from chainer2torch.plan.questions.none_attributes import may_hold_none
+from chainer2torch.plan.questions.receivers import is_of_arrays_alone
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
 
 # libraries whose functions take arrays of NumPy; of others (a module of the user's own) nobody knows what they take
@@ -181,6 +182,9 @@ def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] 
         given = returned_here(context, node) if made.id not in names else []
         if given:
             return all(is_held_by_anything(context, value, names | {made.id}) for value in given)
+    if isinstance(node, ast.Call) and isinstance(made, ast.Attribute) and is_of_arrays_alone(node, made.attr):
+        if context.imports_chainer and context.analysis.kind(made.value) == UNKNOWN:
+            return context.analysis.kind(node) == UNKNOWN  # `state['mean'].round(3)`: nothing but an array has this
     if isinstance(made, ast.Attribute) and made.attr in ({"T"} if made is node else _MAKE_ARRAYS):
         return context.analysis.kind(node) == UNKNOWN and is_held_by_anything(context, made.value, names)
     if isinstance(node, ast.Call) and len(node.args) == 1 and context.analysis.kind(node.func) == Ref("builtins.abs"):

@@ -36,8 +36,9 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         _backward_arrays(context, decisions, parts)
     reverses = isinstance(node.ctx, ast.Load) and any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts)
     several = any(isinstance(k, Tensor) for k in kinds) and not all(isinstance(k, Tensor) for k in kinds)
+    of_array = isinstance(node.slice, ast.Tuple) and _is_given_to_lambda(context, node.value)
     unknown = kinds == (UNKNOWN,) and (
-        _in_a_link(context, node) or held and context.imports_chainer or _meets_tensor(context, node)
+        _in_a_link(context, node) or (held or of_array) and context.imports_chainer or _meets_tensor(context, node)
     )
     if reverses and (several or unknown):
         operands = {"x": context.operand(node.value)}
@@ -77,6 +78,13 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         index = f"({index},)" if len(parts) == 1 else f"({index})"
         decisions.replace(node, f"compat.get_item(x, {index})", operands)
     _mark_read(context, decisions, node)
+
+
+def _is_given_to_lambda(context: Context, value: ast.expr) -> bool:
+    """``lambda v: v[:, ::-1]`` in a table of functions: nothing but an array takes several indices."""
+    around = context.source.enclosing(value, ast.Lambda, ast.FunctionDef)
+    names = [a.arg for a in around.args.args] if isinstance(around, ast.Lambda) else []
+    return isinstance(value, ast.Name) and value.id in names
 
 
 def _meets_tensor(context: Context, node: ast.Subscript) -> bool:

@@ -24,8 +24,10 @@ from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.own_members import hands_on
 from chainer2torch.plan.questions.receivers import (
+    OTHER_MEANING,
     among_tensors,
     is_asked_like_array,
+    is_of_arrays_alone,
     seen_before,
     tested_as_array,
 )
@@ -46,10 +48,8 @@ DISTINCTIVE = frozenset(
 )
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
-# methods of arrays that a tensor has, too, with another meaning and without an error
-_OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
-_OF_EITHER = _OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
+_OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
@@ -81,7 +81,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr == "serialize" and context.imports_chainer and context.analysis.kind(node.value) == UNKNOWN:
         part_of_unknown_kind(context, decisions, node)
         return
-    if node.attr in _OTHER_MEANING | _OF_ARRAYS:
+    if node.attr in OTHER_MEANING | _OF_ARRAYS:
         _method_of_array(context, decisions, node)
         return
     if node.attr == "transpose" and (is_fed_tensor(context, node.value) or is_held_array(context, node.value)):
@@ -190,7 +190,8 @@ def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute
         held
         or tested_as_array(context, node.value)
         or fed
-        or (node.attr in _OTHER_MEANING or is_asked_like_array(context, node))
+        or is_of_arrays_alone(call, node.attr)
+        or (node.attr in OTHER_MEANING or is_asked_like_array(context, node))
         and among_tensors(context, call)
     ):
         if context.choices.style == "native" and node.attr == "get" and not (call.args or call.keywords):

@@ -25,6 +25,7 @@ from chainer2torch.plan.parts.host_arrays import (
     is_moved_to_device,
     mapped_as_tensors,
     may_be_host_array,
+    may_be_number_or_host_array,
     takes_variables,
     tensor_of,
 )
@@ -342,8 +343,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
             elif beside_expression(context, decisions, node, side, other):
                 return
-        elif _is_array(other) and holds_numbers(kind):
-            wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
+        elif template := _of_numbers(kind, other):
+            wrap(context, decisions, side, template)
     if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
         return
     if isinstance(node.op, ast.MatMult):
@@ -359,6 +360,13 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 other = right if side is node.left else left
                 dtype = other.dtype if isinstance(other, Tensor) and other.dtype in _WHOLE - {"bool"} else None
                 wrap(context, decisions, side, f"value.to(torch.{dtype})" if dtype else "value.long()")
+
+
+def _of_numbers(kind: Kind, other: Kind) -> str:
+    """What makes a tensor of numbers in a list beside an array, or of what is an array here and a number there."""
+    if _is_array(other) and holds_numbers(kind):
+        return "torch.as_tensor(numpy.asarray(value))"
+    return "compat.from_host(value)" if may_be_number_or_host_array(kind) else ""
 
 
 def _is_array(kind: Kind) -> bool:

@@ -38,6 +38,26 @@ def _readers(analysis: Facts) -> frozenset[ModuleInfo]:
     )
 
 
+def asks_for_missing(context: Context) -> bool:
+    """Whether the file asks behind a step whether a gradient is there: Chainer's step has made zeros of none."""
+    return context.ask(_asks_for_missing, context.source.tree)
+
+
+def _asks_for_missing(context: Context, tree: ast.Module) -> bool:
+    source = context.source
+    for test in source.of(ast.Compare):
+        asked = test.left
+        if not (isinstance(asked, ast.Attribute) and asked.attr == "grad" and len(test.ops) == 1):
+            continue
+        none = test.comparators[0]
+        if isinstance(test.ops[0], (ast.Is, ast.IsNot)) and isinstance(none, ast.Constant) and none.value is None:
+            around = source.enclosing(asked, *_FUNCTIONS)
+            steps = [source.start(call) for call in _steps(context.analysis, around or tree)]
+            if steps and min(steps) < source.start(asked):
+                return True
+    return False
+
+
 def _reads(analysis: Facts, module: ModuleInfo) -> Iterator[ast.AST]:
     source = module.source
     for node in source.of(ast.Attribute):
@@ -77,4 +97,4 @@ def _is_optimizer(analysis: Facts, kind: Kind) -> bool:
     return isinstance(kind, Inst) and analysis.derives(kind.cls, "chainer.Optimizer")
 
 
-__all__ = ["reads_behind_steps"]
+__all__ = ["asks_for_missing", "reads_behind_steps"]

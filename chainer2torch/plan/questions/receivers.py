@@ -10,7 +10,15 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 
 _OF_ARRAYS = (Ref("numpy.ndarray"), Ref("chainer.backends.cuda.ndarray"), Ref("chainer.get_array_types"))
+# methods of arrays that a tensor has, too, with another meaning or other arguments
+OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
 _OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "astype", "dtype", "max", "min", "ndim", "ravel", "shape"})
+
+
+def is_of_arrays_alone(call: ast.Call, name: str) -> bool:
+    """Whether a method is called as nothing but an array has it: ``x.round(3)``, ``x.max(1)``, ``x.std(axis=0)``."""
+    by_axis = name in OTHER_MEANING and any(keyword.arg == "axis" for keyword in call.keywords)
+    return by_axis or name in ("max", "min", "round") and len(call.args) == 1 and not call.keywords
 
 
 def seen_before(context: Context, node: ast.Attribute) -> bool:

@@ -174,7 +174,7 @@ class Stepper:
 def test_a_method_that_finds_the_optimizer_and_takes_the_loss_out_of_a_result_keeps_the_graph() -> None:
     steps = "        loss_g = Stepper(gen=opt_gen, dis=opt_dis).all(y_real, y_fake)\n"
     theirs, ours, code = run(HEAD + STEPPER + LOOP.format(steps=steps))
-    assert "loss.backward(retain_graph=True)" in code and "optimizer.update()" in code  # the long form keeps graphs
+    assert "retain_graph=True" in code
     assert theirs == pytest.approx(ours, rel=1e-5)
 
 
