@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 DEMO := out/demo
 # The tool has some 500 modules. Where Python keeps no compiled ones (PYTHONDONTWRITEBYTECODE), each command that a test
 # starts would compile them all again, for two seconds.
-COMPILE := $(BIN)/python -m compileall -q chainer2torch tests
+COMPILE := $(BIN)/python -m compileall -q chainer2torch
 
 # Chainer 7.8.1 builds only with an older setuptools: pip up to 25.2 reads the first variable for isolated builds, newer
 # ones read the second. Both are relative paths, so the checkout may lie under a path with spaces.
