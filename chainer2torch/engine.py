@@ -91,7 +91,7 @@ def migrate_sources(
     # half way, and with hints about the whole, the files are one; so they are where each looks for its own imports only
     apart = chosen.style == "native" and not chosen.only and not hints
     for divided in (True, False) if apart else (False,):
-        whole = Places(files.outlines, chosen.pinned)
+        whole = Places(files.outlines, chosen.pinned, chosen.name)
         found = parts(whole)
         for path in files.outlines:  # before any part is analysed: what is remembered, and what is not, has one home
             whole.helper_home(path)

@@ -63,6 +63,9 @@ class Files(Protocol):
     def import_root(self, path: str) -> str:
         """The folder that Python searches first for what a file imports."""
 
+    def own_package(self, path: str) -> str:
+        """The name by which a file finds the folder at the top, where that is a package; else empty."""
+
     def find_with_root(self, dotted: str, importer: Any) -> tuple[Any, str]:
         """The module or folder that an absolute import finds, and the folder from which it is found."""
 
@@ -87,6 +90,8 @@ class HelperHomes:
 
     def of(self, path: str) -> HelperHome:
         """Where the helpers of a file lie."""
+        if own := self.project.own_package(path):
+            return HelperHome("", own)
         library = self._library(path)
         if library is not None:
             return library

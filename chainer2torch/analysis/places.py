@@ -45,8 +45,10 @@ class FileInfo:
 class Places:
     """All files of one project, with their outlines."""
 
-    def __init__(self, outlines: Mapping[str, Outline], pinned: int | None = None):
+    def __init__(self, outlines: Mapping[str, Outline], pinned: int | None = None, name: str = ""):
         self.files = {path: FileInfo(path, outline) for path, outline in outlines.items()}
+        self._name = name  # of the folder at the top, where that is a package and its files may import it by name
+        self._by_name: set[str] = set()  # files that import the top so, and those that they find
         self._pinned = pinned  # the major version of Chainer that its requirements ask for
         self._folders = {posixpath.dirname(path) for path in self.files}
         for folder in list(self._folders):
@@ -130,7 +132,23 @@ class Places:
                     if self.is_package(top):
                         self.packages_of.setdefault(importer.path, set()).add(top)
                 return found, root
-        return None, ""
+        return self._below_itself(dotted, importer), ""
+
+    def _below_itself(self, dotted: str, importer: Importer) -> FileInfo | str | None:
+        """What an import of the top folder's own name finds: ``from mylib.net import f`` where ``mylib`` is the top."""
+        first, _, rest = dotted.partition(".")
+        if not self._name or first != self._name or first in _LIBRARIES:
+            return None
+        found = self._at("", rest) if rest else self._package("")
+        self._by_name.update([importer.path, found.path] if isinstance(found, FileInfo) else [])
+        return found
+
+    def own_package(self, path: str) -> str:
+        """The name of the top folder, where a file finds it by that name whenever it is imported; else empty."""
+        family = self._family(path) if self._by_name else set()
+        if not family & self._by_name or any("" in self.import_folders.get(file, ()) for file in family):
+            return ""
+        return self._name
 
     def _added_module(self, dotted: str, importer: Importer) -> tuple[FileInfo, str] | None:
         """A module in a folder that the importing file itself adds to ``sys.path``, and the folder."""

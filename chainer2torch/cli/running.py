@@ -108,7 +108,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
 
     memory = _memory(options)
 
-    def engine(texts: Mapping[str, str], pinned: int | None) -> Mapping[str, Any]:
+    def engine(texts: Mapping[str, str], pinned: int | None, name: str) -> Mapping[str, Any]:
         settings: dict[str, Any] = {
             "rules": rules,
             "rewrite": rewrite,
@@ -120,6 +120,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
                 chainer_version=options.chainer_version,
                 chainer_minor=options.chainer_minor,
                 pinned=pinned,
+                name=name,
                 kinds=kinds,
                 only=frozenset(options.only),
                 style=options.style,

@@ -13,6 +13,7 @@ class Options:
     chainer_version: int | None = None  # the major version that the files were written for; None: their words tell
     chainer_minor: int | None = None  # the minor version, where a file is of version 1; None: nothing tells
     pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
+    name: str = ""  # of the folder at the top, where that is a package: its files may import it by name
     kinds: bool = False  # also list what was inferred
     style: str = "faithful"  # or "native": plain PyTorch, with the differences that docs/differences.md declares
     trainer: str = "ppe"  # or "ignite": native Trainer programs run on an Ignite engine

@@ -195,6 +195,9 @@ def _clean(root: str) -> str:
 def _root_of_migrated(tree: Tree, path: str) -> str:
     """Where the helpers of a file lie that an earlier run migrated: where its import finds them."""
     package = compat_file.package_named(tree.sources[path].text).replace(".", "/")
+    first, _, below = package.partition("/")
+    if tree.name and first == tree.name and (tree.base / below / compat_file.FILE_NAME).is_file():
+        return below
     folder = posixpath.dirname(path)
     while folder and not (tree.base / folder / package / compat_file.FILE_NAME).is_file():
         folder = posixpath.dirname(folder)

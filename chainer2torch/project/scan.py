@@ -239,7 +239,7 @@ def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[Fi
     """
     pinned = tree.pin.major if tree.pin else None
     try:
-        return engine(texts, pinned)
+        return engine(texts, pinned, tree.name)
     except Exception as error:  # a defect of ours: it is said which files cause it, and nothing is changed
         from chainer2torch.rules.table import RulesError
 
@@ -250,7 +250,7 @@ def _run(engine: Engine, texts: Mapping[str, str], tree: Tree, problems: list[Fi
         for path in [path for path in tree.reported if path in texts]:
             tree.broken.add(path)
             try:
-                engine({path: texts[path]}, pinned)
+                engine({path: texts[path]}, pinned, tree.name)
             except Exception as its_own:
                 found += 1
                 problems.append(FileError("C2T009", tree.show(path), _internal(its_own)))

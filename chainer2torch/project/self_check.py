@@ -27,7 +27,7 @@ def _check(tree: Tree, changes: dict[str, Change], engine: Engine) -> Iterable[F
     texts = {path: tree.results[path].code if path in changes else source.text for path, source in tree.sources.items()}
     texts.update((path, change.new.decode()) for path, change in changes.items() if change.is_helpers)
     try:
-        results = engine(texts, tree.pin.major if tree.pin else None)
+        results = engine(texts, tree.pin.major if tree.pin else None, tree.name)
     except Exception as error:  # noqa: B902 - it is a defect of ours, and so is what this looks for
         yield _defect(tree, "", f"a second run fails ({type(error).__name__}: {error})", None)
         return

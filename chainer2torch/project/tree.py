@@ -67,8 +67,8 @@ class PinLike(Protocol):
     def hint(self) -> str: ...
 
 
-# texts by path, and the major version of Chainer that their project asks for
-Engine = Callable[[Mapping[str, str], "int | None"], Mapping[str, ResultLike]]
+# texts by path, the major version of Chainer that their project asks for, and the name of the folder at the top
+Engine = Callable[[Mapping[str, str], "int | None", str], Mapping[str, ResultLike]]
 
 
 @dataclasses.dataclass
@@ -97,6 +97,11 @@ class Tree:
     interrupted: list[Path] = dataclasses.field(default_factory=list)  # folders in which a run that wrote was killed
     hidden: list[str] = dataclasses.field(default_factory=list)  # files with Chainer that git ignores
     unread: dict[str, bytes] = dataclasses.field(default_factory=dict)  # of the standard input: what is not Chainer
+
+    @property
+    def name(self) -> str:
+        """The name of the folder at the top, where that is a package: its files may import it by name. Else empty."""
+        return self.base.resolve().name if (self.base / "__init__.py").is_file() else ""
 
     def show(self, relative: str) -> str:
         """The path as the user would write it."""

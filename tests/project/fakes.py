@@ -33,7 +33,7 @@ class Engine:
     def __init__(self, helpers=(), root="", fail=()):
         self.calls, self.helpers, self.root, self.fail = [], frozenset(helpers), root, set(fail)
 
-    def __call__(self, texts, pinned=None):
+    def __call__(self, texts, pinned=None, name=""):
         self.calls.append(dict(texts))
         if self.fail & set(texts):
             raise RuntimeError("a defect")

@@ -424,7 +424,7 @@ def test_without_the_helpers_no_file_that_needs_them_is_written(src, tmp_path, m
         return real(path, data, **options)
 
     class Some(Engine):
-        def __call__(self, texts, pinned=None):
+        def __call__(self, texts, pinned=None, name=""):
             return {
                 path: dataclasses.replace(result, helpers=frozenset() if path == "b.py" else result.helpers)
                 for path, result in super().__call__(texts).items()
@@ -624,7 +624,7 @@ def test_a_folder_in_another_one_has_its_own_helpers_and_those_of_what_it_import
     helpers = {"top.py": "get_device", "other.py": "to_cpu", "data/script.py": "to_gpu"}
 
     class Some(Engine):
-        def __call__(self, texts, pinned=None):
+        def __call__(self, texts, pinned=None, name=""):
             return {
                 path: dataclasses.replace(
                     result,

@@ -16,7 +16,7 @@ from tests.project.test_input_output import NEW, OLD, run, tree
 class Restless(Engine):
     """Changes a text in every run, but for those that it is told to leave."""
 
-    def __call__(self, texts, pinned=None):
+    def __call__(self, texts, pinned=None, name=""):
         found = super().__call__(texts, pinned)
         for path, result in found.items():
             if path != "calm.py" and len(self.calls) > 1:
