@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from chainer2torch.verify.worker import chainer_patches
+from chainer2torch.verify.worker import chainer_patches, shared_parameters
 
 chainer = chainer_patches.import_chainer()  # before anything else imports it
 
@@ -52,7 +52,8 @@ def judge(text: str) -> tuple[str, str, str]:
         return _judge(text)
 
 
-def _judge(text: str) -> tuple[str, str, str]:
+def _judge(text: str, once: bool = False) -> tuple[str, str, str]:
+    """``once``: Chainer's optimizers take a shared parameter once, as the migrated text declares that its own do."""
     weights: list[io.BytesIO] = []
     given: dict[str, Any] = {}
     np.random.seed(0)
@@ -97,6 +98,12 @@ def _judge(text: str) -> tuple[str, str, str]:
     ]
     pairs += [("test mode", silent[1], silent[0])] if silent is not None else []
     wrong = [(name, far) for name, got, want in pairs if (far := _distance(got, want)) > 1]
+    if wrong and not once and any(site.difference == "shared-parameters" for site in result.sites):
+        every, _ = shared_parameters.stepped_once()
+        try:
+            return _judge(text, once=True)
+        finally:
+            every()
     if wrong:
         if max(far for _, far in wrong) < _RATIO * _own_distance(text, weights[0], expected, model):
             return ROUNDING, "", both
