@@ -26,7 +26,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join_all
-from chainer2torch.analysis.models.computed_children import may_be_named, names_in_turn
+from chainer2torch.analysis.models.computed_children import may_be_named
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
 _COPIES = frozenset({"dataclasses.replace", "attr.evolve", "attrs.evolve", "copy.replace"})
@@ -70,13 +70,9 @@ def put(interpreter: Interpreter, owner: Kind, node: ast.expr | None, name: Kind
     """Puts a value into an attribute of an object, a class or a module, whose name is a value of the program."""
     names = [k.value if isinstance(k, Const) and isinstance(k.value, str) else None for k in options(name)]
     if None in names:
-        if all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(value)):
-            return  # a child: computed_children.py
-        written = names_in_turn(interpreter, node)
-        if written is None:
+        if not all(isinstance(k, Inst) and interpreter.is_link(k) for k in options(value)):
             put_anywhere(interpreter, owner, value, node)
-            return
-        names = [*written]
+        return
     for option in options(owner):
         for one in names:
             store(interpreter, option, str(one), value)

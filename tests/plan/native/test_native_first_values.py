@@ -356,11 +356,12 @@ def test_the_scale_of_version_1() -> None:
 
 @pytest.mark.parametrize("forward", ["self.bn(F.reshape(x, (2, 4, 3, 3)))", "self.bn(F.reshape(x, w))"])
 def test_running_variances_of_version_4(forward: str) -> None:
+    """They start at 1, as in Chainer 7, and not at 0: the declared difference ``first-variances``."""
     code, module = _of_version(4, net("self.bn = L.BatchNormalization(4, decay=0.8, use_beta=True)", forward=forward))
     assert "compat.BatchNormalization" not in code
     bn = module.bn
     assert (bn.eps, bn.momentum) == (2e-5, pytest.approx(0.2))
-    assert bn.running_var.tolist() == [0] * 4 and bn.running_mean.tolist() == [0] * 4
+    assert bn.running_var.tolist() == [1] * 4 and bn.running_mean.tolist() == [0] * 4 and "running_var" not in code
     assert bn.weight.tolist() == [1] * 4 and bn.bias.tolist() == [0] * 4
     _, today = _of_version(7, net("self.bn = L.BatchNormalization(4)", forward=forward))
     assert today.bn.running_var.tolist() == [1] * 4
