@@ -102,9 +102,13 @@ class Statements(Interpreter):
         extended = isinstance(node.op, ast.Add) and sequences.is_sequential(self, old)
         if extended and isinstance(old, Inst):
             sequences.method_called(self, old, "__iadd__", [value], node)
-        # it stays the same object, as does
-        written = isinstance(old, HostArray) and all(isinstance(k, Tensor) and k.array for k in options(value))
-        new = old if extended or written else self.binary(node.op, old, value)
+        # it stays the same object, as does an array of NumPy, also where it is one for some callers only
+        takes_arrays = not extended and all(isinstance(k, Tensor) and k.array for k in options(value))
+        ways = [
+            k if extended or takes_arrays and isinstance(k, HostArray) else self.binary(node.op, k, value)
+            for k in (old.ordered if isinstance(old, Union) else (old,))
+        ]
+        new = join_all(ways)
         self.assign(node.target, new)
         if isinstance(new, Lst):
             self.grown_in_loop(node.target, new)

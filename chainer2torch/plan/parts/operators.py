@@ -178,6 +178,10 @@ def in_place(context: Context, decisions: Decisions, node: ast.AugAssign) -> Non
         return
     if context.migrated:  # an earlier run has decided: what it left in place stays so
         return
+    is_mixed = not _is_variable(value) and _is_array_at_times(context.analysis.kind(node))
+    if is_mixed and type(node.op) in HELPERS and _is_simple(node.target):
+        _rebound(context, decisions, node, f"compat.{HELPERS[type(node.op)]}(target, value)")
+        return
     name = f"chainer.Variable.__{_OPERATORS[type(node.op)]}__"
     if context.choices.style == "native" and _is_variable(value) and may_stay_in_place(context, node):
         row = context.rules.rows.get(name) or context.rules.python[f"?.__i{_OPERATORS[type(node.op)]}__"]
@@ -257,6 +261,13 @@ def _may_be_rebound(target: Kind, value: Kind) -> bool:
     if any(isinstance(k, Tensor) and not k.array for k in kinds):
         return True
     return _is_variable(value) and any(isinstance(k, (Tensor, HostArray)) or k == UNKNOWN for k in kinds)
+
+
+def _is_array_at_times(target: Kind) -> bool:
+    """Whether it is an array of NumPy for one caller, which changes in place, and a Variable for another."""
+    kinds = options(target)
+    variables = [k for k in kinds if isinstance(k, Tensor) and not k.array]
+    return bool(variables) and any(isinstance(k, HostArray) for k in kinds) and not _is_variable(target)
 
 
 def _is_of_a_layer(context: Context, target: ast.expr) -> bool:
