@@ -16,7 +16,10 @@ _OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "astype", "dtype", 
 
 
 def is_of_arrays_alone(call: ast.Call, name: str) -> bool:
-    """Whether a method is called as nothing but an array has it: ``x.round(3)``, ``x.max(1)``, ``x.std(axis=0)``."""
+    """Whether a method is called as arrays have it, and tensors otherwise: ``x.round(3)``, ``x.std(axis=0)``.
+
+    What is neither, a table of pandas say, is left to itself by the helper that looks at run time.
+    """
     by_axis = name in OTHER_MEANING and any(keyword.arg == "axis" for keyword in call.keywords)
     return by_axis or name in ("max", "min", "round") and len(call.args) == 1 and not call.keywords
 

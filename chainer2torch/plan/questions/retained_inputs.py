@@ -10,6 +10,7 @@ from chainer2torch.plan.context import Context
 
 _BACKWARD = frozenset({"backward", "backward_cpu", "backward_gpu"})
 _FUNCTION = "chainer.Function"
+_ALL = range(99)  # of the inputs of a Function
 
 
 def gradients_beside(context: Context, node: ast.expr) -> str:
@@ -43,10 +44,13 @@ def _kept(context: Context, cls: ClassInfo) -> set[int]:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "retain_inputs"
     ]
     kept = [set(_indices(call)) for call in calls]
-    return set.intersection(*kept) if kept else set(range(99))
+    return set.intersection(*kept) if kept else set(_ALL)
 
 
 def _indices(call: ast.Call) -> list[int]:
+    """The inputs that a call keeps; all that there may be, where they are computed."""
     given = call.args[0] if call.args else None
-    items = given.elts if isinstance(given, (ast.Tuple, ast.List)) else []
-    return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, int)]
+    if not isinstance(given, (ast.Tuple, ast.List)):
+        return [*_ALL]
+    found = [item.value for item in given.elts if isinstance(item, ast.Constant) and isinstance(item.value, int)]
+    return found if len(found) == len(given.elts) else [*_ALL]

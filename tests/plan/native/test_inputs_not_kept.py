@@ -53,6 +53,7 @@ def train(model):
         ("self.retain_inputs((1,))", "*inputs", "grads[0].device"),
         ("self.retain_inputs((1,))", "inputs[1]", "inputs[1].device"),
         ("self.retain_inputs((0, 1))", "*inputs", "inputs[0].device"),
+        ("self.retain_inputs(tuple(range(len(inputs))))", "*inputs", "inputs[0].device"),
         ("pass", "*inputs", "inputs[0].device"),
     ],
 )
