@@ -20,7 +20,6 @@ from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predict
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
-    Batch,
     Class,
     Const,
     Dct,
@@ -40,10 +39,10 @@ from chainer2torch.analysis.kinds import (
     Unknown,
     options,
 )
-from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all
+from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all, lacks_element
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.models import array_kinds
+from chainer2torch.analysis.models import array_kinds, starred_arguments
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
@@ -91,7 +90,7 @@ class Calls(LibraryCalls):
             args = [array_kinds.entering(kind) for kind in args]
             keywords = {name: array_kinds.entering(kind) for name, kind in keywords.items()}
         assigned.called(self, node, callee, args, keywords, starred)
-        given, rest = _spread(node, args) if starred else (args, None)
+        given, rest = starred_arguments.counted(self.facts, node, args) if starred else (args, None)
         results: list[Kind] = []
         for option in callee.ordered if isinstance(callee, Union) else (callee,):
             if isinstance(option, (Class, Func, Inst, NamedTuple, Partial)):
@@ -107,6 +106,8 @@ class Calls(LibraryCalls):
         found = join_all(results)
         if found == UNKNOWN and is_item(node):  # `chain.__getitem__('l%d' % i)` is `chain['l%d' % i]`
             found = self.item(self.facts.get(node.func.value, UNKNOWN), node.args[0], args[0])  # type: ignore[attr-defined]
+        if found == UNKNOWN and isinstance(callee, (Method, Ref)) and any(map(lacks_element, args)):
+            return self.not_yet()  # `xp.vstack(rows)` of rows that are to come
         return found
 
     def _may_be_chainers(self, callee: Kind) -> bool:
@@ -258,7 +259,7 @@ class Calls(LibraryCalls):
             self.feed(func, COUNTED + a.vararg.arg, Tup(tuple(map(generalized, args[len(names) :]))))
         elif a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
-            self.feed(func, COUNTED + a.vararg.arg, UNKNOWN)
+            self.feed(func, COUNTED + a.vararg.arg, UNKNOWN if rest == UNKNOWN else Lst(generalized(rest)))
         self.reads(func, "return")
         if func.returns is not None:
             # where objects are chosen, what becomes of each is decided for all
@@ -388,18 +389,3 @@ def _with_shapes(node: ast.Call, args: list[Kind], keywords: dict[str, Kind]) ->
         keyword.arg: read(keyword.value, keywords[keyword.arg]) for keyword in node.keywords if keyword.arg in keywords
     }
     return list(map(read, node.args, args)), keywords | named
-
-
-def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:
-    """The arguments of a call with stars, one by one as far as they can be counted, and what may follow."""
-    given: list[Kind] = []
-    for argument, kind in zip(node.args, args):
-        if not isinstance(argument, ast.Starred):
-            given.append(kind)
-        elif isinstance(kind, Tup):
-            given += kind.items
-        elif all(isinstance(option, (Batch, Lst, Tup)) for option in options(kind)):
-            return given, join_all([element_of(option) for option in options(kind)])
-        else:
-            return given, UNKNOWN
-    return given, UNKNOWN if any(keyword.arg is None for keyword in node.keywords) else None

@@ -42,9 +42,9 @@ class Containers(Interpreter):
         self, receiver: Dct, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call | None
     ) -> Kind:
         """The result of a method of a dictionary, which may have grown by it."""
-        element = UNKNOWN if receiver.element is BOTTOM else receiver.element  # filled out of sight
         if name == "copy":
             return receiver
+        element = self.not_yet() if receiver.element is BOTTOM else receiver.element  # filled out of sight
         if name == "items":
             return Stream(Tup((Scalar("str"), element)))
         if name in ("get", "pop") and args and isinstance(args[0], Const):
@@ -64,7 +64,7 @@ class Containers(Interpreter):
             for kind in new:
                 grown = Dct(join(grown.element, kind))
             self._grown(node.func.value, grown)
-            return NONE if name == "update" else UNKNOWN if grown.element is BOTTOM else grown.element
+            return NONE if name == "update" else self.not_yet() if grown.element is BOTTOM else grown.element
         return UNKNOWN
 
     def item_set(self, target: ast.Subscript, kind: Kind) -> None:

@@ -290,9 +290,8 @@ class Expressions(Interpreter):
                 return self.held_under(index.value, known[index.value])
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
-            if kind.element is BOTTOM:  # filled out of sight, or with what is not known yet
-                return BOTTOM if index is BOTTOM else UNKNOWN
-            return kind.element
+            # filled out of sight, or with what is not known yet
+            return self.not_yet() if kind.element is BOTTOM else kind.element
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
         return UNKNOWN

@@ -51,6 +51,10 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
         while waiting := [f for f in self.functions.values() if not f.seeded and not f.called]:
             self._seed(first(waiting, names))
         self._seed([f for f in self.functions.values() if not f.seeded])
+        self.patient = False
+        for unit in self.waiting:
+            self.enqueue(unit)
+        self._settle()
         self.settle_kinds()
         return self
 

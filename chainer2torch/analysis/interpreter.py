@@ -16,7 +16,7 @@ from typing import Any
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
 from chainer2torch.analysis.lattice import join, join_all
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.rules.row import Row
@@ -52,6 +52,9 @@ class Interpreter(Facts, abc.ABC):
         self.globals: set[str] = set()
         # during the first walk, which only binds the names of all modules
         self.binding = False
+        # until all else is settled, what nothing has reached so far may still come; then it is unknown
+        self.patient = True
+        self.waiting: dict[Unit, None] = {}
         # inside of a branch that never runs
         self.unreachable: bool = False
         self._queue: deque[Unit] = deque()
@@ -89,6 +92,16 @@ class Interpreter(Facts, abc.ABC):
         """Schedules all units that have read a summary, because it has changed."""
         for unit in self._readers.get((owner, name), ()):
             self.enqueue(unit)
+
+    def not_yet(self) -> Kind:
+        """What is taken out of something empty, or computed from it: it may still be filled.
+
+        An unknown kind would reach parameters and attributes, which never become certain again.
+        """
+        if not self.patient or self.unit is None:
+            return UNKNOWN
+        self.waiting[self.unit] = None
+        return BOTTOM
 
     def put_key(self, key: object, kind: Kind) -> None:
         """Notes what the program puts under a key of some dictionary; None: under a key that is not known.

@@ -161,6 +161,13 @@ def generalized(kind: Kind) -> Kind:
     return Scalar(type(kind.value).__name__) if isinstance(kind, Const) and kind.value is not None else kind
 
 
+def lacks_element(kind: Kind) -> bool:
+    """Whether a container holds, at any depth, what is not known yet: ``[]`` before anything is appended."""
+    if isinstance(kind, (Lst, Dct)):
+        return kind.element is BOTTOM or lacks_element(kind.element)
+    return isinstance(kind, Tup) and any(item is BOTTOM or lacks_element(item) for item in kind.items)
+
+
 def element_of(kind: Kind) -> Kind:
     """The kind of the elements when a value is iterated over."""
     if kind is BOTTOM:

@@ -28,6 +28,8 @@ from chainer2torch.analysis.models.shapes import plus
 
 def signed(kind: Kind) -> Kind:
     """The kind of ``-x`` and ``abs(x)``: that of ``x`` where it is a number, an array or a tensor."""
+    if kind is BOTTOM:
+        return BOTTOM
     return join_all([_number(one) if scalar_type(one) is not None else _array(one) for one in options(kind)])
 
 

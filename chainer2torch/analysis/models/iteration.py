@@ -61,6 +61,8 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
         name = function.name.removeprefix("builtins.")
         if name in _NUMBERS:
             return Lst(Scalar(name))
+        if name in _SEQUENCES and isinstance(items[0], Tup):  # the columns of `zip(*rows)`
+            return Tup(tuple(Lst(interpreter.iterated(item)) for item in items[0].items))
         if name in _SEQUENCES:
             return Lst(Lst(interpreter.iterated(interpreter.iterated(items[0]))))
     elements = [interpreter.iterated(kind) for kind in items]

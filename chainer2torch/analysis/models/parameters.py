@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     Unknown,
     options,
 )
-from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join_all
 from chainer2torch.analysis.models.keyword_parameters import keywords_held
 from chainer2torch.analysis.models.used_parameters import only_meets_functions
 from chainer2torch.analysis.module_index import FuncInfo
@@ -104,10 +104,12 @@ def _one_by_one(func: FuncInfo, name: str) -> Kind:
     if together is None and name not in func.params and not func.seeded:
         return Lst(BOTTOM)  # no call has been seen so far
     calls = options(together) if together is not None else ()
-    if not calls or not all(isinstance(one, Tup) for one in calls):
+    if not calls or not all(isinstance(one, (Lst, Tup)) for one in calls):
         return Lst(UNKNOWN)
-    item = join_all([item for one in calls if isinstance(one, Tup) for item in one.items])
-    if func.params.get(name) != item:  # some have come another way
+    items = [item for one in calls for item in (one.items if isinstance(one, Tup) else (element_of(one),))]
+    item = join_all(items)
+    if join_all([generalized(option) for option in options(func.params.get(name, BOTTOM))]) != item:
+        # some have come another way
         return Lst(UNKNOWN)
     return calls[0] if len(calls) == 1 else Lst(item)  # of several lengths
 

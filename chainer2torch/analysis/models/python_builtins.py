@@ -109,14 +109,21 @@ def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call)
 
 
 def _dict(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
-    """``dict(a=x)``, ``dict(table)``."""
+    """``dict(a=x)``, ``dict(table)``, ``dict(pairs)``."""
     values = {k.arg: interpreter.facts.get(k.value, UNKNOWN) for k in node.keywords if k.arg}
     if not args and not node.keywords:
         return Dct(BOTTOM)
     tables = options(args[0]) if args and all(k.arg is not None for k in node.keywords) else ()
     if tables and all(isinstance(k, Dct) for k in tables):
         return join_all([_with(k, values) for k in tables if isinstance(k, Dct)])
+    if args and not isinstance(node.args[0], ast.Starred):
+        return Dct(join_all([_second(interpreter.iterated(args[0])), *values.values()]))
     return Dct(join_all(list(values.values())), tuple(values.items()))
+
+
+def _second(pair: Kind) -> Kind:
+    """The value of a pair of a key and a value."""
+    return join_all([o.items[1] if isinstance(o, Tup) and len(o.items) == 2 else element_of(o) for o in options(pair)])
 
 
 def _with(table: Dct, more: dict[str, Kind]) -> Dct:

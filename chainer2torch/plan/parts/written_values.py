@@ -132,7 +132,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
 
 def row_of_text(context: Context, decisions: Decisions, node: ast.Tuple) -> None:
     """``rows.append(('conv', h.shape))``: what stands beside a text is written some day, wherever that is."""
-    if any(scalar_type(context.analysis.kind(item)) == "str" for item in node.elts):
+    written = isinstance(node.ctx, ast.Load)  # no targets: `for name, shape in shapes`
+    if written and any(scalar_type(context.analysis.kind(item)) == "str" for item in node.elts):
         for item in node.elts:
             if is_shape(context, item) or is_sized(context.analysis.kind(item)):
                 wrap(context, decisions, item, "tuple(value)")

@@ -1,0 +1,494 @@
+"""Composes small programs of one kind each: where a value comes from, how it travels, and what is made of it there.
+
+A class of defects is mostly a pair of a way and an end: an element of an array that reaches a key through a list, a
+shape that is written out of a dictionary. All pairs are too many to write by hand, and cheap to run.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+HEAD = """\
+import collections
+import copy
+import functools
+import json
+import math
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+from chainer import optimizers
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__()
+        with self.init_scope():
+            self.fc = L.Linear(3, 3)
+
+    def __call__(self, x):
+        return self.fc(x)
+
+
+Pair = collections.namedtuple('Pair', ['first', 'second'])
+
+
+class Box(object):
+    shared = None
+
+    def __init__(self, value=None):
+        self.value = value
+
+    @property
+    def held(self):
+        return self.value
+
+    def get(self):
+        return self.value
+
+    def __getitem__(self, i):
+        return [self.value][i]
+
+    def __iter__(self):
+        yield self.value
+
+
+class Setter(object):
+    def __init__(self):
+        self.value = None
+
+    def __call__(self, v):
+        self.value = v
+        return self.value
+
+
+class Case(Box):
+    def get(self):
+        return Box.get(self)
+
+
+def same(v):
+    return v
+
+
+def named(**kw):
+    return kw['v']
+
+
+def first(*values):
+    return values[0]
+
+
+def each(v):
+    for w in [v]:
+        yield w
+
+
+def keeper(v):
+    def inner():
+        return v
+    return inner
+
+
+def plainly(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        return function(*args, **kwargs)
+    return inner
+
+
+@plainly
+def decorated(v):
+    return v
+
+
+def both(v, other=None):
+    if other is None:
+        return v
+    return v, other
+
+
+TABLE = {'same': same, 'first': first}
+
+
+def train():
+    rng = np.random.RandomState(3)
+    model = Net()
+    begin(model)
+    xs = rng.rand(4, 3).astype('f')
+    ts = np.array([0, 2, 1, 2], 'i')
+    names = ['zero', 'one', 'two']
+    model.cleargrads()
+    loss = F.softmax_cross_entropy(model(xs), ts)
+    loss.backward()
+"""
+# the sort of a value, and where it comes from
+SOURCES = (
+    ("rows", "model(xs).array"),
+    ("rows", "F.softmax(model(xs)).data"),
+    ("rows", "chainer.cuda.to_cpu(model(xs).data)"),
+    ("rows", "model.fc.W.array"),
+    ("rows", "model.fc.W.grad"),
+    ("rows", "xs"),
+    ("labels", "model(xs).array.argmax(axis=1)"),
+    ("labels", "F.argmax(model(xs), axis=1).data"),
+    ("labels", "ts"),
+    ("labels", "(model(xs).array > 0.1).sum(axis=1)"),
+    ("variable", "model(xs)"),
+    ("variable", "F.tanh(model.fc(xs))"),
+    ("number", "F.mean(model(xs)).array"),
+    ("number", "loss.data"),
+    ("number", "model(xs).array.max()"),
+    ("number", "F.accuracy(model(xs), ts).data"),
+    ("number", "model(xs).array[0, 1]"),
+    ("index", "model(xs).array[0].argmax()"),
+    ("index", "model(xs).array.argmax(axis=1)[1]"),
+    ("shape", "model(xs).shape"),
+    ("shape", "model.fc.W.array.shape"),
+    ("shape", "model(xs).array.shape"),
+)
+# V is the value, and N the name that it has behind the way
+WAYS = (
+    "N = V",
+    "box = {}\nbox['k'] = V\nN = box['k']",
+    "N = {'k': V}.get('k')",
+    "box = dict(k=V)\nN = box.pop('k')",
+    "box = {}\nbox.update(k=V)\nN = list(box.values())[0]",
+    "for _, N in {'k': V}.items():\n    pass",
+    "N = dict([('k', V)])['k']",
+    "N = {k: w for k, w in [('k', V)]}['k']",
+    "box = collections.defaultdict(list)\nbox['k'].append(V)\nN = box['k'][-1]",
+    "box = collections.OrderedDict()\nbox.setdefault('k', V)\nN = box['k']",
+    "items = []\nitems.append(V)\nN = items[0]",
+    "N = [w for w in [V]][0]",
+    "N = list(map(same, [V]))[0]",
+    "N = list(map(lambda v: v, [V]))[0]",
+    "items = collections.deque(maxlen=3)\nitems.append(V)\nN = items[0]",
+    "items = [None] * 2\nitems[1] = V\nN = items[-1]",
+    "items = [V]\nN = items.pop()",
+    "for i, N in enumerate([V]):\n    pass",
+    "for N, t in zip([V], ts):\n    pass",
+    "firsts, seconds = zip(*[(V, 1)])\nN = firsts[0]",
+    "firsts, seconds = map(list, zip(*[(V, 1), (V, 2)]))\nN = firsts[1]",
+    "N, rest = V, 2",
+    "N, *rest = [V, 1]",
+    "N = (V, 1)[0]",
+    "N = Pair(V, 1).first",
+    "N, _ = Pair(V, 1)",
+    "N = Box(V).value",
+    "N = Box(V).held",
+    "N = Case(V).get()",
+    "N = Box(V)[0]",
+    "N = Setter()(V)",
+    "for N in Box(V):\n    pass",
+    "box = Box()\nsetattr(box, 'value', V)\nN = getattr(box, 'value')",
+    "Box.shared = V\nN = Box.shared",
+    "model.kept = V\nN = model.kept",
+    "N = same(V)",
+    "same(xs)\nN = same(V)",
+    "N = named(v=V)",
+    "N = named(**{'v': V})",
+    "N = first(V)",
+    "N = first(*[V, 1])",
+    "N = next(each(V))",
+    "for N in each(V):\n    pass",
+    "N = keeper(V)()",
+    "N = functools.partial(same, V)()",
+    "N = decorated(V)",
+    "N, _ = both(V, 1)",
+    "both(xs, 1)\nN = both(V)",
+    "N = TABLE['same'](V)",
+    "N = (lambda v: v)(V)",
+    "N = V if len(xs) else None",
+    "N = None\nfor _ in range(2):\n    if N is None:\n        N = V",
+    "try:\n    N = V\nexcept ValueError:\n    N = None",
+    "N = copy.copy(V)",
+    "N = copy.deepcopy(V)",
+    "N = sorted([(0, V)], key=lambda pair: pair[0])[0][1]",
+    "N = functools.reduce(lambda a, b: b, [0, V])",
+    "def local():\n    return V\nN = local()",
+)
+_WRITTEN = (
+    "print(V)",
+    "print('%s' % (V,))",
+    "print('{}'.format(V))",
+    "print(str(V))",
+    "print('a', V, 'b')",
+    "print([V, 1])",
+    "print({'v': V})",
+    "print(f'{V}')",
+)
+_OF_ARRAYS = (
+    *_WRITTEN,
+    "print(V.shape)",
+    "print((V.shape, len(V)))",
+    "print({'shape': V.shape})",
+    "print(V.ndim, V.size)",
+    "print(V.sum(), V.mean())",
+    "print(V.max(axis=0))",
+    "print(V[::-1])",
+    "print(V[0])",
+    "print(V.tolist())",
+    "print(V.reshape(2, -1))",
+    "print(V.reshape((-1,)).shape)",
+    "print(V.astype(np.float64).sum())",
+    "print(V.astype(np.int32))",
+    "print(V.copy())",
+    "print(V.flatten())",
+    "print(V.argmax(axis=0))",
+    "print(np.mean(V))",
+    "print(np.sort(V, axis=0))",
+    "print(np.concatenate([V, V]).shape)",
+    "print(np.asarray(V))",
+    "print(np.array([V, V]).shape)",
+    "print(isinstance(V, np.ndarray))",
+    "print([float(e) for e in V.ravel()])",
+    "print(V.repeat(2, axis=0).shape)",
+    "print((V > 0.3).all(), (V > 0.3).any())",
+    "print(np.where(V > 0.3, 1, 0))",
+    "print(sum(V))",
+    "w = V.copy()\nw += 1\nprint(w)",
+    "w = V.copy()\nw[0] = 0\nprint(w)",
+    "w = V\nw = w * 2 + 1\nprint(w)",
+    "print(V.clip(0, 1))",
+    "print(V.transpose().shape, V.T.shape)",
+    "print(V.min(), V.max())",
+    "print(np.nonzero(V > 0.3)[0])",
+    "for row in V:\n    print(row)",
+    "print([row.sum() for row in V])",
+    "print(np.abs(V).sum())",
+    "print(V.squeeze().shape, V.ravel().shape)",
+    "print(len(V), list(V)[0])",
+    "print(V == V)",
+    "print(V.cumsum())",
+    "print(json.dumps(V.tolist())[:1])",
+    "print(np.unique(V).shape)",
+    "print(max(V.ravel()), min(V.ravel()))",
+    "print(V[None].shape, V[..., None].shape)",
+    "print(np.allclose(V, V))",
+)
+ENDS = {
+    "rows": (
+        *_OF_ARRAYS,
+        "print(V.dtype == np.float32)",
+        "print(V.dtype.kind)",
+        "print(V.dtype)",
+        "print(V[:, 0])",
+        "print(V[V > 0.3].shape)",
+        "print(V.std(), V.var())",
+        "print(V.round(2))",
+        "print(np.round(V, 2))",
+        "print(V.dot(xs.T).shape if V.shape == xs.shape else V.dot(xs.T).shape)",
+        "print(np.dot(V, xs.T))",
+        "print((V * xs[0]).sum())",
+        "print((xs[0] * V).sum())",
+        "print(V / V.sum(axis=1, keepdims=True))",
+        "print(np.exp(V))",
+        "print(np.linalg.norm(V))",
+        "print(F.sum(V).data)",
+        "print(F.sum(model(V)).data)",
+        "print('%.3f' % V[0, 1])",
+        "print('{:.3f} {:.2f}'.format(*V[0, :2]))",
+        "print(sorted(V[:, 0]))",
+        "print(V.mean(axis=0, dtype=np.float64))",
+        "print(np.hstack([V, V]).shape, np.vstack((V, V)).shape)",
+        "v = chainer.Variable(V)\nprint(F.sum(v * 2).array)",
+        "print(np.argsort(V[0])[::-1])",
+        "print(V.swapaxes(0, 1).shape)",
+        "a, b = V.shape\nprint(a * b)",
+        "print(V.take([0], axis=0))",
+        "print(V.prod(), V.nbytes)",
+    ),
+    "labels": (
+        *_OF_ARRAYS,
+        "print(V.dtype.kind)",
+        "print(sorted(collections.Counter(V.tolist()).items()))",
+        "print(sorted(collections.Counter(V).values()))",
+        "print(len(set(V)))",
+        "print([names[i % 3] for i in V])",
+        "print(np.bincount(V, minlength=4))",
+        "print(xs[V % 4].shape)",
+        "print(np.eye(4)[V])",
+        "print(V[0] in (0, 1, 2, 3))",
+        "print(','.join(str(e) for e in V))",
+        "print('%d' % V[0])",
+        "print({e: 1 for e in V})",
+        "print('ab' * V[0])",
+        "print(list(range(V[1])))",
+        "print((V == ts).sum(), (V == ts).mean())",
+        "print(np.mean(V == ts))",
+        "print({0: 'a', 1: 'b', 2: 'c', 3: 'd'}[V[0]])",
+        "print(int(V[0]), float(V[1]))",
+        "print([int(e) for e in V])",
+        "print(V.max() + 1)",
+        "print((V != 0).astype(np.float32))",
+        "count = {}\nfor e in V:\n    count[e] = count.get(e, 0) + 1\nprint(sorted(count.items()))",
+        "print(F.embed_id(V, model.fc.W).shape)",
+        "print([i for i, e in enumerate(V) if e == 2])",
+        "print(sorted(zip(V, ts)))",
+        "print(V[0] / 2, V[0] // 2, V[0] % 2)",
+    ),
+    "variable": (
+        "print(V.shape)",
+        "print((V.shape, len(V)))",
+        "print(V.data)",
+        "print(V.array.sum())",
+        "print(F.sum(V).data)",
+        "print(V[0].data)",
+        "print(len(V), V.ndim, V.size)",
+        "print((V * 2 + 1).data)",
+        "print(abs(V).data)",
+        "print(V.reshape((2, -1)).shape)",
+        "print(V.transpose().data.shape)",
+        "print(V.dtype)",
+        "print(V.dtype == np.float32)",
+        "print(isinstance(V, chainer.Variable))",
+        "s = F.sum(V ** 2)\nmodel.cleargrads()\ns.backward()\nprint(model.fc.W.grad)",
+        "print(float(F.sum(V).data))",
+        "print(F.concat([V, V], axis=0).shape)",
+        "print(F.max(V, axis=1).data)",
+        "print([float(e.data) for e in V[0]])",
+        "print(V.data.argmax(axis=1))",
+        "print(chainer.cuda.to_cpu(V.data)[0])",
+        "for row in V:\n    print(row.data)",
+        "print((V.data * xs).sum())",
+        "print((V - xs).data)",
+        "print(np.abs(V.data).max())",
+        "print(F.softmax(V).data[:, 0])",
+        "print(V.data[0, 0] > 0)",
+        "w = V\nw.unchain_backward()\nprint(w.data.mean())",
+        "print(F.mean_squared_error(V, xs).data)",
+        "print(sum(V).data)",
+        "print(V.T.shape)",
+        "print((-V).data, (V / 2).data, (2 - V).data)",
+    ),
+    "number": (
+        *_WRITTEN,
+        "print('%.3f' % V)",
+        "print(float(V))",
+        "print(round(float(V), 3))",
+        "print('{:.3f}'.format(V))",
+        "print(V + 1)",
+        "print(V * 2.0, -V, abs(V))",
+        "print(V > 0.1)",
+        "print('big' if V > 0.1 else 'small')",
+        "print(int(V * 100))",
+        "print(sum([V, V]))",
+        "print(max(V, 0.01))",
+        "print(min(float(V), 0.5))",
+        "print(np.mean([V, V]))",
+        "print(json.dumps({'v': float(V)}))",
+        "print((V, 1))",
+        "print(math.exp(V))",
+        "print(math.isnan(V))",
+        "print(np.exp(V))",
+        "print(np.isnan(V))",
+        "print(V ** 2)",
+        "total = 0\ntotal += V\nprint(total / 2)",
+        "total = 0\nfor _ in range(2):\n    total += V * 4\nprint('%s %s' % (total, total / 8))",
+        "total = 0\nfor _ in range(2):\n    total += float(V)\nprint(total)",
+        "best = 0.0\nif V > best:\n    best = V\nprint(best)",
+        "history = []\nhistory.append(V)\nprint(np.mean(history), len(history))",
+        "history = [V, V]\nprint(sum(history) / len(history))",
+        "print(np.array([V, 1.0]))",
+        "print(V.item())",
+        "print(V.dtype)",
+        "print(V.shape == ())",
+        "print(np.asarray(V).ndim)",
+        "print(sorted([V, V * 2]))",
+        "print('loss: ' + str(V))",
+        "print(V == V)",
+        "print(not V)",
+        "best = float('inf')\nbest = min(best, V)\nprint(best)",
+        "print('{0:>8.4f}|{1}'.format(V, type(V).__name__[:0]))",
+        "print(xs[0] * V)",
+        "print((V * xs).mean())",
+        "print(round(V, 3))",
+    ),
+    "index": (
+        *_WRITTEN,
+        "print(names[V])",
+        "print(names[int(V)])",
+        "print({0: 'a', 1: 'b', 2: 'c'}[V])",
+        "print(V in [0, 1, 2])",
+        "print(V in {0, 1, 2})",
+        "print('%d' % V)",
+        "print(list(range(V)))",
+        "print('ab' * V)",
+        "print(V == 1, V != 1)",
+        "print(V + 1, V * 2)",
+        "print(xs[V])",
+        "print(xs[:V].shape)",
+        "print({V: 'x'})",
+        "count = collections.Counter()\ncount[V] += 1\nprint(sorted(count.values()), count[0] + count[1] + count[2])",
+        "print([0] * (V + 1))",
+        "print(int(V))",
+        "print(json.dumps(int(V)))",
+        "print('{:03d}'.format(V))",
+        "print(np.zeros(V + 1))",
+        "print(len({V, 0, 1, 2}))",
+        "print(hash(V))",
+        "print(np.eye(3)[V])",
+        "print(V / 2, V // 2, V % 2)",
+        "print(names.index(names[V]))",
+        "seen = set()\nseen.add(V)\nprint(len(seen), 0 in seen or 1 in seen or 2 in seen)",
+    ),
+    "shape": (
+        *_WRITTEN,
+        "print(V[0], len(V))",
+        "print(V + (1,))",
+        "print(V == (4, 3), V == (3, 3))",
+        "print((V, 2))",
+        "print(V[:-1])",
+        "print(tuple(V), list(V))",
+        "print(np.prod(V))",
+        "print({V: 1})",
+        "print('{}x{}'.format(*V))",
+        "print('%d, %d' % V)",
+        "print(np.zeros(V).sum())",
+        "print(isinstance(V, tuple))",
+        "a, b = V\nprint(a, b)",
+        "print([n * 2 for n in V])",
+        "print(json.dumps(V))",
+        "print(V in [(4, 3)])",
+        "print(repr(V[1:]))",
+        "print('x'.join(map(str, V)))",
+        "print(V[-1] * 2, V[0] / 2)",
+        "print(np.ones(V[1:]).shape)",
+    ),
+}
+
+
+class Values:
+    """One program, from a seed: three values that travel one to three ways each."""
+
+    def __init__(self, seed: int):
+        self.draw = random.Random(seed)
+        self.count = 0
+
+    def text(self) -> str:
+        """The whole program."""
+        lines = [line for _ in range(3) for line in self.value()]
+        return HEAD + "".join(f"    {line}\n" for line in lines)
+
+    def value(self) -> list[str]:
+        """The statements of one value."""
+        sort, source = self.draw.choice(SOURCES)
+        lines = [f"v{self.count} = {source}"]
+        for way in self.draw.sample(WAYS, self.draw.choice([1, 1, 2, 3])):
+            lines += _named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
+            self.count += 1
+        for end in self.draw.sample(ENDS[sort], 2):
+            lines += _named(end, V=f"v{self.count}")
+        self.count += 1
+        return lines
+
+
+def _named(template: str, **names: str) -> list[str]:
+    """The lines of a template with names for its letters."""
+    for letter, name in names.items():
+        template = re.sub(rf"\b{letter}\b", name, template)
+    return template.split("\n")
