@@ -73,6 +73,10 @@ class _ArrayMethods:
     def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.max
         return self.x.amax(self._axes(axis), keepdim=keepdims)
 
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.mean
+        x = self.x if self.x.is_floating_point() else self.x.double()
+        return x.mean(self._axes(axis), keepdim=keepdims)
+
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.min
         return self.x.amin(self._axes(axis), keepdim=keepdims)
 

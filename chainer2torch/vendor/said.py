@@ -43,6 +43,7 @@ _OF_NUMPY = (
     "flatten",
     "get",
     "max",
+    "mean",
     "min",
     "nonzero",
     "repeat",

@@ -45,6 +45,7 @@ _TYPES = {
     "any": "bool",
     "all": "bool",
 }
+_ARRAYS = (Tensor, HostArray)
 _HOOK_MODULES = (Ref("chainer.optimizer"), Ref("chainer.optimizer_hooks"))
 _HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "WeightDecay")  # noise asks for more
 
@@ -80,8 +81,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
         return _absolute(first) if name == "abs" else first
-    if name in ("sum", "max", "min") and isinstance(first, (Tensor, HostArray)) and len(args) == 1:
-        return element_of(first)  # Python goes through the first axis
+    if name in ("sum", "max", "min") and len(args) == 1 and all(isinstance(k, _ARRAYS) for k in options(first)):
+        return join_all([element_of(k) for k in options(first)])  # Python goes through the first axis
     if name == "sum" and isinstance(first, (Lst, Tup)):
         return join(element_of(first), None)
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
@@ -185,6 +186,10 @@ def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:
 
 
 def _rounded(value: Kind) -> Kind:
-    """``round(x, digits)`` is what x is, a float or an array; Python's whole numbers stay whole."""
-    same = all(isinstance(kind, (Const, Scalar, Tensor, HostArray)) for kind in options(value))
-    return join_all([generalized(kind) for kind in options(value)]) if same else UNKNOWN
+    """``round(x, digits)`` is what x is, a float or an array; Python's whole numbers stay whole.
+
+    What is a tensor by then gives its number (``round(y.item(), 3)``).
+    """
+    if not all(isinstance(kind, (Const, Scalar, Tensor, HostArray)) for kind in options(value)):
+        return UNKNOWN
+    return join_all([Scalar("float") if isinstance(k, Tensor) else generalized(k) for k in options(value)])

@@ -111,7 +111,7 @@ def transposed(x: Any, *axes: Any) -> Any:
 def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
 
-    Those are ``max`` and ``min`` along an axis, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
+    Those are ``max`` and ``min`` along an axis, ``mean`` of whole numbers, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
     and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack; and ``flatten``,
     which copies, and ``take`` along an axis.
     Objects that are no tensors are returned as they are. Source: numpy.ndarray.
@@ -151,6 +151,10 @@ class _NumpyMethods:
 
     def max(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
         y: torch.Tensor = self._xp.max(self._x, axis, keepdims)
+        return y
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:
+        y: torch.Tensor = self._xp.mean(self._x, axis, keepdims=keepdims)
         return y
 
     def min(self, axis: Any = None, keepdims: bool = False) -> torch.Tensor:

@@ -40,6 +40,7 @@ _SAME_WORDS = {
     **dict.fromkeys(("argmax", "argmin", "cumsum", "cumprod", "prod"), ("axis",)),
     **dict.fromkeys(("max", "min", "ravel"), ()),
 }
+_NO_FLOATS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _BACKWARD = "chainer.Variable.backward"
 _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 _ARRAYS = frozenset({"chainer.Variable.array", "chainer.Variable.data"})
@@ -294,6 +295,10 @@ def _is_asked_alike(context: Context, node: ast.Attribute, kinds: list[Kind]) ->
     if not isinstance(call, ast.Call) or call.func is not node or not all(isinstance(k, _ARRAY_KINDS) for k in kinds):
         return False
     words = _SAME_WORDS.get(node.attr)
+    if node.attr == "mean" and any(isinstance(k, Tensor) and k.dtype in _NO_FLOATS for k in kinds):
+        return False  # PyTorch has no mean of whole numbers
+    if node.attr in ("cumsum", "cumprod") and not (call.args or call.keywords):
+        return False  # PyTorch wants an axis
     return words is not None and len(call.args) <= len(words[:1]) and all(k.arg in words for k in call.keywords)
 
 

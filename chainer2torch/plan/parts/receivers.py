@@ -49,7 +49,7 @@ DISTINCTIVE = frozenset(
 # methods of links without arguments that other objects have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
-_OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten"}  # asked of an array here and of a tensor there
+_OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten", "mean"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
@@ -216,6 +216,8 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
         or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
         or not any(isinstance(k, Tensor) for k in kinds)
         or _OF_LISTS & {k.arg for k in call.keywords}
+        or node.attr == "mean"
+        and any(k.arg not in ("axis", "keepdims") for k in call.keywords)
     ):
         return False
     _with_methods(context, decisions, node)

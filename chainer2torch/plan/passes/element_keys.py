@@ -172,8 +172,13 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
 
 
 def _is_element(kind: Kind) -> bool:
-    """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer."""
-    return all(isinstance(k, Tensor) and k.array for k in options(kind))
+    """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer.
+
+    What may be NumPy's as well, or one of its elements, has ``item()`` and ``tolist()``, too.
+    """
+    kinds = options(kind)
+    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
+    return arrays and any(isinstance(k, Tensor) for k in kinds)
 
 
 def _may_be_element(kind: Kind) -> bool:

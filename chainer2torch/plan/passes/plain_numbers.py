@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import HostArray, Kind, Ref, Tensor, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -28,7 +28,7 @@ def run(context: Context) -> Decisions:
         if not isinstance(call, ast.Call) or not call.args or isinstance(call.args[0], ast.Starred):
             continue
         callee, given = context.kind(call.func), context.kind(call.args[0])
-        if callee == _ROUND and _is_array(given):
+        if callee == _ROUND and _may_be_array(given):
             wrap(context, decisions, call.args[0], "value.item()")
         elif callee in _WRITERS and holds_arrays(given) and not any(k.arg in (None, "default") for k in call.keywords):
             decisions.edit(call, AddKeyword(context.source.span(call), "default", "float"))
@@ -51,6 +51,13 @@ def _divmod(context: Context, decisions: Decisions, call: ast.Call) -> None:
         decisions.replace(call, "(left // right, left % right)", {"left": left, "right": right})
         return
     decisions.mark(call, None, "builtins.divmod", "manual", "tensors have no divmod: write `a // b` and `a % b`", _CODE)
+
+
+def _may_be_array(kind: Kind) -> bool:
+    """Whether it is a tensor, or an element of one of NumPy's arrays for other callers: both have ``item()``."""
+    kinds = options(kind)
+    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
+    return arrays and any(isinstance(k, Tensor) for k in kinds)
 
 
 def _is_array(kind: Kind) -> bool:
