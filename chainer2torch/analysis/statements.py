@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from chainer2torch.analysis import absent, host_copies, versions
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
@@ -69,6 +70,7 @@ class Statements(Interpreter):
         for target in node.targets:
             if isinstance(kind, Unknown) and _is_same_name(target, node.value):
                 continue  # it raises, or says nothing: what the name is on other ways stands
+            kind = _row(kind, node.value, self.facts) if isinstance(target, (ast.Tuple, ast.List)) else kind
             self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else kind)
             self._unpacked_shape(target, node.value)
 
@@ -364,7 +366,19 @@ class Statements(Interpreter):
             kind = join_all(list(fitting)) if fitting else kind
         if isinstance(kind, Tup) and not starred and len(kind.items) == len(targets):
             return list(kind.items)
+        if isinstance(kind, Tup) and starred and len(kind.items) >= len(targets) - 1:
+            at = next(i for i, t in enumerate(targets) if isinstance(t, ast.Starred))
+            behind = len(kind.items) - (len(targets) - at - 1)
+            between = kind.items[at:behind]
+            return [*kind.items[:at], Lst(join_all(list(between)) if between else BOTTOM), *kind.items[behind:]]
         return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
+
+
+def _row(kind: Kind, value: ast.expr, facts: Mapping[ast.AST, Kind]) -> Kind:
+    """A list that is written out and taken apart at once: its items one by one (``y, t = [model(x), labels]``)."""
+    if not isinstance(value, ast.List) or any(isinstance(element, ast.Starred) for element in value.elts):
+        return kind
+    return Tup(tuple(facts[element] for element in value.elts))
 
 
 def _is_same_name(target: ast.expr, value: ast.expr) -> bool:

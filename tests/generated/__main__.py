@@ -1,6 +1,7 @@
 """Generates programs, migrates them, trains both versions from the same weights, and compares what they say.
 
     python -m tests.generated --count 500 --seed 0 [--keep FOLDER]
+    python -m tests.generated --values --count 2000 [--style faithful]   # one value each: where from, how, to what end
 
 Program number N of a seed is the same in every run. A program that Chainer itself refuses counts for nothing; one with
 places for a person is counted apart. The status is 1 when values differ, or PyTorch raises at what nobody was told of.
@@ -14,7 +15,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from tests.generated import judge
+from tests.generated import judge, printed_judge
 
 
 def main() -> int:
@@ -23,11 +24,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0, help="number of the first program")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the programs with which something is wrong")
+    parser.add_argument("--values", action="store_true", help="programs of single values, which print")
+    parser.add_argument("--style", choices=("native", "faithful"), default="native", help="of --values")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
     for number in range(args.start, args.start + args.count):
-        verdict, detail, text = judge.of(args.seed * 1_000_003 + number)
+        seed = args.seed * 1_000_003 + number
+        verdict, detail, text = printed_judge.of(seed, args.style) if args.values else judge.of(seed)
         counts[verdict] += 1
         if verdict in judge.WRONG:
             print(f"program {number}: {verdict}: {detail[:400]}", flush=True)

@@ -17,6 +17,7 @@ import numpy as np
 from chainer2torch.compat.serializers.serializers import load_npz
 from chainer2torch.engine import Options, migrate_source
 from tests.generated import judge
+from tests.generated.values import Values
 from tests.support import native_programs
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|nan|inf")
@@ -25,8 +26,13 @@ _SCALAR = re.compile(r"np\.(?:float|int|bool)\w*\(([^()]*)\)|np\.(True|False)_|\
 _DTYPE = re.compile(r", dtype=\w+")
 
 
-def judged(text: str, style: str = "native") -> tuple[str, str, str]:
+def of(seed: int, style: str = "native") -> tuple[str, str, str]:
     """The verdict on a program, what is to say about it, and both texts."""
+    return judged(Values(seed).text(), style)
+
+
+def judged(text: str, style: str = "native") -> tuple[str, str, str]:
+    """The same for a text."""
     weights: list[io.BytesIO] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -208,7 +208,7 @@ WAYS = (
     "N = copy.copy(V)",
     "N = copy.deepcopy(V)",
     "N = sorted([(0, V)], key=lambda pair: pair[0])[0][1]",
-    "N = functools.reduce(lambda a, b: b, [0, V])",
+    "N = functools.reduce(lambda a, b: b, [V, V])",
     "def local():\n    return V\nN = local()",
 )
 _WRITTEN = (
@@ -479,15 +479,15 @@ class Values:
         sort, source = self.draw.choice(SOURCES)
         lines = [f"v{self.count} = {source}"]
         for way in self.draw.sample(WAYS, self.draw.choice([1, 1, 2, 3])):
-            lines += _named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
+            lines += named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
             self.count += 1
         for end in self.draw.sample(ENDS[sort], 2):
-            lines += _named(end, V=f"v{self.count}")
+            lines += named(end, V=f"v{self.count}")
         self.count += 1
         return lines
 
 
-def _named(template: str, **names: str) -> list[str]:
+def named(template: str, **names: str) -> list[str]:
     """The lines of a template with names for its letters."""
     for letter, name in names.items():
         template = re.sub(rf"\b{letter}\b", name, template)

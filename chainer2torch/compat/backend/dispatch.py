@@ -111,9 +111,9 @@ def transposed(x: Any, *axes: Any) -> Any:
 def numpy_methods(x: Any) -> Any:
     """``x`` with NumPy's meaning of the methods that tensors have, too, but differently: ``numpy_methods(x).std()``.
 
-    Those are ``max`` and ``min`` along an axis, ``mean`` of whole numbers, ``nonzero``, ``repeat``, ``sort`` (in place), ``std`` and ``var``;
-    and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which tensors lack; and ``flatten``,
-    which copies, and ``take`` along an axis.
+    Those are ``max`` and ``min`` along an axis, ``mean`` of whole numbers, ``nonzero``, ``repeat``, ``sort`` (in
+    place), ``std`` and ``var``; and ``copy``, ``fill`` and CuPy's ``get`` (the NumPy array of the values), which
+    tensors lack; and ``flatten``, which copies, and ``take`` along an axis.
     Objects that are no tensors are returned as they are. Source: numpy.ndarray.
     """
     return _NumpyMethods(x) if isinstance(x, torch.Tensor) else x
