@@ -190,7 +190,8 @@ def array_method(kind: Tensor | HostArray, name: str, args: list[Kind], keywords
         return dataclasses.replace(kind, rank=1)
     if name in _REDUCING:
         reduced = _reduced(kind, args, keywords)
-        if name in ("argmax", "argmin") and isinstance(kind, Tensor) and kind.array and reduced.rank == 0:
+        whole = name in ("argmax", "argmin") and keywords.get("axis", args[0] if args else NONE) == NONE
+        if whole and isinstance(kind, Tensor) and kind.array:
             return Scalar("int")  # the rule gives a plain number
         return dataclasses.replace(reduced, dtype=_reduced_dtype(kind.dtype, name, keywords))
     if name == "argsort":
