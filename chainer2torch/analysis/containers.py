@@ -6,6 +6,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kind_specs import REPORTED
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.models.array_kinds import on_host
@@ -96,6 +97,12 @@ class Containers(Interpreter):
             self._grown(held, dataclasses.replace(container, element=join(container.element, kind)))
         elif isinstance(container, Dct):
             self._grown(held, Dct(join(container.element, kind)))
+
+    def observed(self, node: ast.expr) -> None:
+        """``with report_scope(observation):`` what a model reports inside is put into the dictionary."""
+        container = self.facts.get(node)
+        if isinstance(container, Dct) and isinstance(node, (ast.Name, ast.Attribute)):
+            self._grown(node, Dct(join(container.element, REPORTED)))
 
     def _grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""

@@ -36,6 +36,7 @@ _SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_NUMBERS = ("bool", "float", "int")
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
 _CONTAINERS = (Dct, Lst, Tup)
@@ -114,7 +115,10 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
         ):
-            wrap(context, decisions, node, "compat.shown(value)")
+            if holds_kind(kind, lambda one: isinstance(one, Tensor) and one.either):
+                _array_of_variable(context, decisions, node, "compat.shown(value)")
+            else:
+                wrap(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
@@ -124,6 +128,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             wrap(context, decisions, node, template)
         elif inside and not isinstance(node, ast.Attribute) and is_held_by_anything(context, node):
             wrap(context, decisions, node, "compat.shown(value)")
+        elif _is_reported(kind):
+            _array_of_variable(context, decisions, node, "compat.shown(value)")
         elif _is_variable(context, node, kind):
             _array_of_variable(context, decisions, node)
         else:
@@ -164,9 +170,18 @@ def _is_computed(context: Context, value: ast.expr) -> bool:
     return True
 
 
-def _array_of_variable(context: Context, decisions: Decisions, node: ast.expr) -> None:
+def _is_reported(kind: Kind) -> bool:
+    """Whether it is a number, an array or a Variable, as what models report is: ``trainer.observation['main/loss']``."""
+    kinds = options(kind)
+    either = [one for one in kinds if isinstance(one, Tensor) and one.either and one.rank == 0]
+    return 0 < len(either) < len(kinds) and all(one in either or scalar_type(one) in _NUMBERS for one in kinds)
+
+
+def _array_of_variable(
+    context: Context, decisions: Decisions, node: ast.expr, template: str = "value.detach().cpu().numpy()"
+) -> None:
     """``print(loss)``: the text of the array, without `variable(...)` around it."""
-    if wrap(context, decisions, node, "value.detach().cpu().numpy()"):
+    if wrap(context, decisions, node, template):
         row = context.rules.python[_TEXT]
         decisions.mark(node, row, row.name, row.state)
 
@@ -280,13 +295,20 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
 
 
 def _may_be_number(kind: Kind) -> bool:
-    """Whether it is an array, or an element of one: what is known to have axes is none."""
-    return all(isinstance(one, Tensor) and one.array and not one.rank for one in options(kind))
+    """Whether it is an array, or an element of one, or a number in some cases: what is known to have axes is none."""
+    kinds = options(kind)
+    arrays = [one for one in kinds if isinstance(one, Tensor) and one.array and not one.rank]
+    return bool(arrays) and all(one in arrays or scalar_type(one) in _NUMBERS for one in kinds)
+
+
+def is_number_at_times(kind: Kind) -> bool:
+    """Whether it is a number in some cases and an array without axes in others, as sums are, and means of them."""
+    return _may_be_number(kind) and any(scalar_type(one) in _NUMBERS for one in options(kind))
 
 
 def holds_arrays(kind: Kind) -> bool:
     """Whether an array that became a tensor is somewhere inside."""
-    return holds_kind(kind, lambda one: isinstance(one, Tensor) and one.array)
+    return holds_kind(kind, lambda one: isinstance(one, Tensor) and (one.array or one.either))
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:
