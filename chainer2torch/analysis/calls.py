@@ -398,7 +398,7 @@ def _spread(node: ast.Call, args: list[Kind]) -> tuple[list[Kind], Kind | None]:
             given.append(kind)
         elif isinstance(kind, Tup):
             given += kind.items
-        elif all(isinstance(option, (Batch, Lst, Tup)) for option in options(kind)):
+        elif all(isinstance(option, (Batch, HostArray, Lst, Tensor, Tup)) for option in options(kind)):
             return given, join_all([element_of(option) for option in options(kind)])
         else:
             return given, UNKNOWN

@@ -59,7 +59,7 @@ class Containers(Interpreter):
             new = (
                 args[1:2]
                 if name == "setdefault"
-                else [*keywords.values(), *(a.element if isinstance(a, Dct) else UNKNOWN for a in args)]
+                else [*keywords.values(), *map(self._values_of, args)]
             )
             grown = Dct(receiver.element)
             for kind in new:
@@ -67,6 +67,12 @@ class Containers(Interpreter):
             self._grown(node.func.value, grown)
             return NONE if name == "update" else UNKNOWN if grown.element is BOTTOM else grown.element
         return UNKNOWN
+
+    def _values_of(self, table: Kind) -> Kind:
+        """The values of a dictionary or of pairs that another one takes."""
+        pair = self.iterated(table) if isinstance(table, Lst) else UNKNOWN
+        of_pair = pair.items[1] if isinstance(pair, Tup) and len(pair.items) == 2 else UNKNOWN
+        return table.element if isinstance(table, Dct) else of_pair
 
     def item_set(self, target: ast.Subscript, kind: Kind) -> None:
         """``x[key] = value``: the dictionary or list itself has changed."""

@@ -298,7 +298,8 @@ def _may_be_number(kind: Kind) -> bool:
     """Whether it is an array, or an element of one, or a number in some cases: what is known to have axes is none."""
     kinds = options(kind)
     arrays = [one for one in kinds if isinstance(one, Tensor) and one.array and not one.rank]
-    return bool(arrays) and all(one in arrays or scalar_type(one) in _NUMBERS for one in kinds)
+    others = [one for one in kinds if one not in arrays and not (isinstance(one, HostArray) and not one.rank)]
+    return bool(arrays) and all(scalar_type(one) in _NUMBERS for one in others)
 
 
 def is_number_at_times(kind: Kind) -> bool:
