@@ -56,11 +56,7 @@ class Containers(Interpreter):
         if name in ("values", "get", "pop"):
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
-            new = (
-                args[1:2]
-                if name == "setdefault"
-                else [*keywords.values(), *map(self._values_of, args)]
-            )
+            new = args[1:2] if name == "setdefault" else [*keywords.values(), *map(self._values_of, args)]
             grown = Dct(receiver.element)
             for kind in new:
                 grown = Dct(join(grown.element, kind))

@@ -92,7 +92,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
 
 
 def _persistent(first: Kind) -> Kind:
-    """What a persistent is whose first value is known: a buffer, or a number, which one object may have and not another."""
+    """What a persistent is, by its first value: a buffer, or a number, which one object may have and not another."""
     kinds = [on_device(k) if isinstance(k, (HostArray, Tensor)) else generalized(k) for k in options(first)]
     numbers = ("bool", "float", "int")
     known = all(k is BOTTOM or isinstance(k, Tensor) or scalar_type(k) in numbers for k in kinds)

@@ -132,9 +132,9 @@ def _second_of_pairs(interpreter: Interpreter, pairs: Kind, node: ast.Call) -> K
     if not isinstance(pair, Tup) or len(pair.items) != 2:
         return None
     value, given = pair.items[1], node.args[0]
-    columns = given.args if isinstance(given, ast.Call) and given.args else []
-    zipped = columns and interpreter.facts.get(given.func) in _SIDE_BY_SIDE  # type: ignore[attr-defined]
-    whole = interpreter.facts.get(columns[-1], UNKNOWN) if zipped else UNKNOWN
+    zipped = isinstance(given, ast.Call) and interpreter.facts.get(given.func, UNKNOWN) in _SIDE_BY_SIDE
+    columns = given.args if zipped and isinstance(given, ast.Call) else []
+    whole = interpreter.facts.get(columns[-1], UNKNOWN) if columns else UNKNOWN
     if isinstance(whole, Tensor) and whole.array and whole.rank == 1:
         return HostArray(0, whole.dtype)
     return value

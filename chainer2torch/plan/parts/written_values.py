@@ -43,6 +43,8 @@ _CONTAINERS = (Dct, Lst, Tup)
 _FILLING = frozenset({"extend", "insert", "setdefault", "update"})
 _WRITING = frozenset({f"builtins.{name}" for name in ("ascii", "print", "repr", "str")})
 _WRITING |= {"click.echo", "pprint.pformat", "pprint.pprint", "rich.print", "tqdm.tqdm.write", "warnings.warn"}
+_REPR = Ref("builtins.repr")
+_RAISED = ("Error", "Exception", "Warning")  # classes of what is raised and written some day
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
 
@@ -60,11 +62,25 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
             numbers_alone = isinstance(text, Const) and not shows_whole(str(text.value))
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
-        return callee.name in _WRITING
+        return callee.name in _WRITING or callee.name.startswith("builtins.") and callee.name.endswith(_RAISED)
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
         return False
     text = context.analysis.kind(call.func.value)
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """The arguments of a call that writes them: ``print(x, file=stream)``."""
+    for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
+        as_text(context, decisions, argument, callee == _REPR and _is_number_at_times(context.kind(argument)))
+
+
+def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
+    """What a part of an f-string or an assertion writes as it is."""
+    if isinstance(node, ast.FormattedValue) and node.format_spec is None:
+        as_text(context, decisions, node.value)
+    elif isinstance(node, ast.Assert) and node.msg is not None:
+        as_text(context, decisions, node.msg)
 
 
 def shows_whole(text: str) -> bool:
@@ -115,10 +131,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
         ):
-            if holds_kind(kind, lambda one: isinstance(one, Tensor) and one.either):
-                _array_of_variable(context, decisions, node, "compat.shown(value)")
-            else:
-                wrap(context, decisions, node, "compat.shown(value)")
+            variables = holds_kind(kind, lambda one: isinstance(one, Tensor) and one.either)
+            (_array_of_variable if variables else wrap)(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
@@ -171,7 +185,7 @@ def _is_computed(context: Context, value: ast.expr) -> bool:
 
 
 def _is_reported(kind: Kind) -> bool:
-    """Whether it is a number, an array or a Variable, as what models report is: ``trainer.observation['main/loss']``."""
+    """Whether it is a number, an array or a Variable, as what models report is: ``observation['main/loss']``."""
     kinds = options(kind)
     either = [one for one in kinds if isinstance(one, Tensor) and one.either and one.rank == 0]
     return 0 < len(either) < len(kinds) and all(one in either or scalar_type(one) in _NUMBERS for one in kinds)
@@ -287,10 +301,8 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
     """What a container holds, or each of the kinds that a value may be."""
     if isinstance(kind, Union):
         return kind.ordered
-    if isinstance(kind, Lst):
-        return (kind.element,)
-    if isinstance(kind, Tup):
-        return kind.items
+    if isinstance(kind, (Lst, Tup)):
+        return (kind.element,) if isinstance(kind, Lst) else kind.items
     return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
 
 
@@ -302,7 +314,7 @@ def _may_be_number(kind: Kind) -> bool:
     return bool(arrays) and all(scalar_type(one) in _NUMBERS for one in others)
 
 
-def is_number_at_times(kind: Kind) -> bool:
+def _is_number_at_times(kind: Kind) -> bool:
     """Whether it is a number in some cases and an array without axes in others, as sums are, and means of them."""
     return _may_be_number(kind) and any(scalar_type(one) in _NUMBERS for one in options(kind))
 

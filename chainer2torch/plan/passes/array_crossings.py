@@ -54,7 +54,7 @@ from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.unknown_models import arrays_to_unknown_model
 from chainer2torch.plan.parts.walked_elements import walked_elements
-from chainer2torch.plan.parts.written_values import as_text, formatted, is_number_at_times, row_of_text, writes_text
+from chainer2torch.plan.parts.written_values import call_as_text, formatted, part_as_text, row_of_text, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
@@ -65,7 +65,7 @@ from chainer2torch.plan.questions.receivers import among_tensors
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 
-_REPR = Ref("builtins.repr")
+_CROSSED = (ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.Dict, ast.Tuple)
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
@@ -88,9 +88,7 @@ def run(context: Context) -> Decisions:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
     decisions = Decisions(context)
     walked_elements(context, decisions)
-    for node in context.source.of(
-        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict, ast.Tuple
-    ):
+    for node in context.source.of(*_CROSSED, ast.Assert, ast.FormattedValue):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
             handed_arrays(context, decisions, node, context.analysis.kind(node.func))
@@ -119,8 +117,8 @@ def run(context: Context) -> Decisions:
                     wrap(context, decisions, key, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Tuple):
             row_of_text(context, decisions, node)
-        elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
-            as_text(context, decisions, node.value)
+        else:
+            part_as_text(context, decisions, node)
     return decisions
 
 
@@ -159,8 +157,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         for argument in call.args[1:]:  # `map(np.max, x.data)`
             to_host_if_array(context, decisions, argument)
     elif writes_text(context, call, callee):
-        for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
-            as_text(context, decisions, argument, callee == _REPR and is_number_at_times(context.kind(argument)))
+        call_as_text(context, decisions, call, callee)
     elif asserts_class(context, call):
         tested_class(context, decisions, call)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:

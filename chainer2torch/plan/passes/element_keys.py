@@ -190,7 +190,8 @@ def _is_element(kind: Kind) -> bool:
 
 def _is_row(kind: Kind) -> bool:
     """Whether a value is a tuple with elements of arrays in it: a row of ``zip(*columns)``."""
-    return isinstance(kind, Tup) and any(map(_is_number, kind.items)) or isinstance(kind, Lst) and _is_number(kind.element)
+    items = kind.items if isinstance(kind, Tup) else (kind.element,) if isinstance(kind, Lst) else ()
+    return any(map(_is_number, items))
 
 
 def _is_number(kind: Kind) -> bool:
