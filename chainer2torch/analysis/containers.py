@@ -6,6 +6,7 @@ import ast
 import dataclasses
 
 from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kind_specs import REPORTED
 from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
 from chainer2torch.analysis.lattice import element_of, join
 from chainer2torch.analysis.models.array_kinds import on_host
@@ -55,17 +56,19 @@ class Containers(Interpreter):
         if name in ("values", "get", "pop"):
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
-            new = (
-                args[1:2]
-                if name == "setdefault"
-                else [*keywords.values(), *(a.element if isinstance(a, Dct) else UNKNOWN for a in args)]
-            )
+            new = args[1:2] if name == "setdefault" else [*keywords.values(), *map(self._values_of, args)]
             grown = Dct(receiver.element)
             for kind in new:
                 grown = Dct(join(grown.element, kind))
             self._grown(node.func.value, grown)
             return NONE if name == "update" else self.not_yet() if grown.element is BOTTOM else grown.element
         return UNKNOWN
+
+    def _values_of(self, table: Kind) -> Kind:
+        """The values of a dictionary or of pairs that another one takes."""
+        pair = self.iterated(table) if isinstance(table, Lst) else UNKNOWN
+        of_pair = pair.items[1] if isinstance(pair, Tup) and len(pair.items) == 2 else UNKNOWN
+        return table.element if isinstance(table, Dct) else of_pair
 
     def item_set(self, target: ast.Subscript, kind: Kind) -> None:
         """``x[key] = value``: the dictionary or list itself has changed."""
@@ -96,6 +99,12 @@ class Containers(Interpreter):
             self._grown(held, dataclasses.replace(container, element=join(container.element, kind)))
         elif isinstance(container, Dct):
             self._grown(held, Dct(join(container.element, kind)))
+
+    def observed(self, node: ast.expr) -> None:
+        """``with report_scope(observation):`` what a model reports inside is put into the dictionary."""
+        container = self.facts.get(node)
+        if isinstance(container, Dct) and isinstance(node, (ast.Name, ast.Attribute)):
+            self._grown(node, Dct(join(container.element, REPORTED)))
 
     def _grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""

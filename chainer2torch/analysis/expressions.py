@@ -14,7 +14,7 @@ from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
-from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
+from chainer2torch.analysis.models.xp_modules import CUPY, OF_UNKNOWN, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -331,8 +331,7 @@ class Expressions(Interpreter):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
-        # of what nobody knows, `xp` is that of one of Chainer's objects: see plan/receivers.py
-        return XP if name == "xp" and isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
+        return OF_UNKNOWN.get(name, UNKNOWN) if isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):

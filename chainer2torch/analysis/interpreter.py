@@ -310,6 +310,10 @@ class Interpreter(Facts, abc.ABC):
         """Handles ``x[key] = value``: the dictionary or list ``x`` has changed."""
 
     @abc.abstractmethod
+    def observed(self, node: ast.expr) -> None:
+        """Handles a dictionary that gets what a model reports."""
+
+    @abc.abstractmethod
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
         """A list that a loop has a name for holds more: so does what the loop goes through."""
 

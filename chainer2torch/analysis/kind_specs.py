@@ -28,6 +28,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     Union,
 )
+from chainer2torch.analysis.lattice import join
 
 
 def describe(kind: Kind) -> str:
@@ -74,6 +75,11 @@ def describe(kind: Kind) -> str:
     return type(kind).__name__.lower()
 
 
+# what was made of a number of Python's, of NumPy's or of an array without axes, whichever it got
+_NUMBER = join(Tensor(0, array=True), Scalar("float"))
+REPORTED = join(Tensor(0, either=True), Scalar("float"))
+"""What a model reports: a loss, the array of one, or a number."""
+
 _SPEC = re.compile(r"^(like|same)\s+(\w+)$")
 
 
@@ -117,6 +123,10 @@ def _parsed(spec: str, bound: dict[str, Kind]) -> Kind:
         return NONE
     if words[0] in ("int", "float", "bool", "str"):
         return Scalar(words[0])
+    if words[0] == "number":
+        return _NUMBER
+    if words[0] == "reported":
+        return REPORTED
     if words[0] == "batch":
         return Batch()
     if words[0] == "instance" and len(words) == 2:

@@ -91,6 +91,8 @@ class LibraryCalls(Interpreter):
             self.escape(kind)
         if self.is_link(callee):
             return call_link(self, callee, args, keywords, node)
+        if self.derives(callee.cls, "chainer.training.extensions.Evaluator"):
+            return self.method_result(callee, "evaluate", [], None)
         return host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
 
     def _registers(self, receiver: Kind, name: str, args: list[Kind]) -> bool:
@@ -179,6 +181,8 @@ class LibraryCalls(Interpreter):
             return named_tuples.made(node)
         if name == field_classes.REPLACE and args:
             return field_classes.replaced(self, args[0], keywords)
+        if name == "chainer.report_scope" and node.args:
+            self.observed(node.args[0])
         if name == "collections.deque":
             return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:

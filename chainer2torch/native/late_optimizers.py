@@ -137,6 +137,15 @@ class LateOptimizer(torch.optim.Optimizer):
         self.epoch += 1  # where: opt.t, opt.epoch, getattr
 
 
+def at_rate(optimizer: Any, rate: float) -> Any:
+    """An optimizer whose rate is below zero, which it refuses where it is made: it goes up the gradient.
+
+    Source: chainer.optimizers.
+    """
+    optimizer.param_groups[0]["lr"] = rate
+    return optimizer
+
+
 def _count(optimizer: Any, args: Any, kwargs: Any) -> None:
     optimizer.param_groups[0]["t"] += 1
 

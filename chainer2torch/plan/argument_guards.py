@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.kinds import Const, Kind, options
+
 
 def is_filled(node: ast.expr) -> bool:
     """Whether an argument is zeros or ones of some shape as it stands, or a Variable of those."""
@@ -33,4 +35,11 @@ def calls_nothing(node: ast.expr) -> bool:
     )
 
 
-__all__ = ["calls_nothing", "is_filled", "is_path"]
+def is_negative(node: ast.expr, kind: Kind) -> bool:
+    """Whether an argument is a number below zero, as it stands or by its name: a rate that PyTorch refuses."""
+    written = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    values = [option.value for option in options(kind) if isinstance(option, Const)]
+    return written or any(type(value) in (int, float) and value < 0 for value in values)
+
+
+__all__ = ["calls_nothing", "is_filled", "is_negative", "is_path"]

@@ -21,7 +21,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.lattice import generalized, join, join_all
 from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
@@ -80,9 +80,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
     elif args and (len(args) > 1 or name == "add_param") and (names := _names(interpreter, args[0], node)):
         if name == "add_persistent":
-            if not all(isinstance(k, (HostArray, Tensor)) for k in options(args[1])):
-                return
-            kind = on_device(args[1])  # a buffer
+            kind = _persistent(args[1])
         else:
             given = args[1] if len(args) > 1 else _shape_by_keyword(interpreter, node)
             kind = given if name == "add_link" else parameter_of(given)
@@ -91,6 +89,14 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 interpreter.set_attribute(receiver.cls, child, kind)
             elif receiver.site:  # a Chain of no class of its own
                 hold(interpreter, receiver, child, kind)
+
+
+def _persistent(first: Kind) -> Kind:
+    """What a persistent is, by its first value: a buffer, or a number, which one object may have and not another."""
+    kinds = [on_device(k) if isinstance(k, (HostArray, Tensor)) else generalized(k) for k in options(first)]
+    numbers = ("bool", "float", "int")
+    known = all(k is BOTTOM or isinstance(k, Tensor) or scalar_type(k) in numbers for k in kinds)
+    return join_all(kinds) if known else UNKNOWN
 
 
 def _names(interpreter: Interpreter, name: Kind, node: ast.AST | None) -> list[str]:

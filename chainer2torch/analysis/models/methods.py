@@ -167,6 +167,12 @@ def _get_target(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     return data.held_target(interpreter, call.receiver, call.args)
 
 
+def _scope(interpreter: Interpreter, call: MethodCall) -> None:
+    """``with reporter.scope(observation):`` the dictionary gets what is reported inside."""
+    if call.args and interpreter.derives(call.receiver.cls, "chainer.Reporter") and isinstance(call.node, ast.Call):
+        interpreter.observed(call.node.args[0])
+
+
 # -- links ---------------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +254,7 @@ _MODELS: dict[str, tuple[_Model, ...]] = {
     "update": (_update,),
     "add_hook": (_add_hook,),
     "get_target": (_get_target,),
+    "scope": (_scope,),
     "__init__": (_hold_targets, _register, _put_into_list),
     "add_link": (_register, _put_into_list),
     "add_param": (_register,),

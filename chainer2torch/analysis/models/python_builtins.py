@@ -46,6 +46,7 @@ _TYPES = {
     "all": "bool",
 }
 _ARRAYS = (Tensor, HostArray)
+_SIDE_BY_SIDE = (Ref("builtins.enumerate"), Ref("builtins.zip"))
 _HOOK_MODULES = (Ref("chainer.optimizer"), Ref("chainer.optimizer_hooks"))
 _HOOKS = ("GradientClipping", "GradientHardClipping", "GradientLARS", "Lasso", "WeightDecay")  # noise asks for more
 
@@ -99,7 +100,7 @@ def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call)
     if name.endswith("Counter"):
         return Dct(Scalar("int"))
     if not name.endswith("defaultdict"):
-        return Dct(BOTTOM) if not args else args[0] if isinstance(args[0], Dct) and not node.keywords else None
+        return Dct(BOTTOM) if not args else _dict(interpreter, args, node) if not node.keywords else None
     made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None
     if isinstance(made, ast.Constant) and type(made.value) in (int, float):
         return Dct(Const(made.value))
@@ -117,14 +118,29 @@ def _dict(interpreter: Interpreter, args: list[Kind], node: ast.Call) -> Kind:
     tables = options(args[0]) if args and all(k.arg is not None for k in node.keywords) else ()
     if tables and all(isinstance(k, Dct) for k in tables):
         return join_all([_with(k, values) for k in tables if isinstance(k, Dct)])
-    if args and not isinstance(node.args[0], ast.Starred):
-        return Dct(join_all([_second(interpreter.iterated(args[0])), *values.values()]))
+    pairs = _second_of_pairs(interpreter, args[0], node) if len(args) == 1 else None
+    if pairs is not None:
+        return Dct(join_all([pairs, *values.values()]))
     return Dct(join_all(list(values.values())), tuple(values.items()))
 
 
-def _second(pair: Kind) -> Kind:
-    """The value of a pair of a key and a value."""
-    return join_all([o.items[1] if isinstance(o, Tup) and len(o.items) == 2 else element_of(o) for o in options(pair)])
+def _second_of_pairs(interpreter: Interpreter, pairs: Kind, node: ast.Call) -> Kind | None:
+    """What stands behind the keys of a list of pairs; None: it is none.
+
+    Elements of an array that is zipped are numbers of NumPy (plan/passes/element_keys.py).
+    """
+    pair = interpreter.iterated(pairs)
+    if pair is BOTTOM or isinstance(pair, Lst):
+        return element_of(pair)
+    if not isinstance(pair, Tup) or len(pair.items) != 2:
+        return None
+    value, given = pair.items[1], node.args[0]
+    zipped = isinstance(given, ast.Call) and interpreter.facts.get(given.func, UNKNOWN) in _SIDE_BY_SIDE
+    columns = given.args if zipped and isinstance(given, ast.Call) else []
+    whole = interpreter.facts.get(columns[-1], UNKNOWN) if columns else UNKNOWN
+    if isinstance(whole, Tensor) and whole.array and whole.rank == 1:
+        return HostArray(0, whole.dtype)
+    return value
 
 
 def _with(table: Dct, more: dict[str, Kind]) -> Dct:

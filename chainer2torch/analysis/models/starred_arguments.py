@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from chainer2torch.analysis.kinds import UNKNOWN, Batch, Kind, Lst, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Batch, HostArray, Kind, Lst, Tensor, Tup, options
 from chainer2torch.analysis.lattice import element_of, join_all
 
 
@@ -20,7 +20,7 @@ def counted(facts: Mapping[ast.AST, Kind], node: ast.Call, args: list[Kind]) -> 
             given += kind.items
         elif written_out is not None:
             given += [facts[element] for element in written_out]
-        elif all(isinstance(option, (Batch, Lst, Tup)) for option in options(kind)):
+        elif all(isinstance(option, (Batch, HostArray, Lst, Tensor, Tup)) for option in options(kind)):
             return given, join_all([element_of(option) for option in options(kind)])
         else:
             return given, UNKNOWN

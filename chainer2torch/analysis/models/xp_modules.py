@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from chainer2torch.analysis.kinds import UNKNOWN, Batch, Const, HostArray, Inst, Kind, Ref, Scalar, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Batch, Const, HostArray, Inst, Kind, Lst, Ref, Scalar, Tensor, options
 from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.numpy_functions import REDUCTIONS, numpy_call
@@ -11,6 +11,11 @@ from chainer2torch.analysis.models.numpy_functions import REDUCTIONS, numpy_call
 
 XP = Inst("xp.Module")  # an array module on the device side: tensors in, tensors out
 EITHER = Inst("xp.Either")  # NumPy or that, decided when the program runs
+OF_UNKNOWN: dict[str, Kind] = {
+    "xp": XP,  # that of one of Chainer's objects: see plan/receivers.py
+    "shape": Lst(UNKNOWN, sized=True),
+}
+"""Attributes of a value that nobody knows: wherever the shape of a tensor goes, it is written as a tuple."""
 _EITHERS_PARTS = {"random": Inst("xp.EitherRandom"), "linalg": Inst("xp.EitherLinearAlgebra")}
 CUPY = frozenset({"cupy", "chainer.backends.cuda.cupy"})
 MODULE_OF = frozenset({"chainer.backends.cuda.get_array_module", "chainer.backend.get_array_module"})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
+from chainer2torch.plan.argument_guards import is_negative
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.marks import changes_rules
 from chainer2torch.plan.native import heeding, places
@@ -54,6 +55,9 @@ def _made(objects: Objects, inst: Inst, call: ast.Call, context: Context) -> str
         return "its class is one of several"
     if changes_rules(objects.analysis, context.module):
         return "the project changes how single parameters are updated"
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("lr", "alpha"))]
+    if any(is_negative(rate, context.kind(rate)) for rate in given if not isinstance(rate, ast.Starred)):
+        return "torch.optim refuses a rate below zero"
     found = placement(objects, inst)
     if isinstance(found, str):
         return found

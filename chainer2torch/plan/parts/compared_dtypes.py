@@ -23,6 +23,13 @@ def compare_dtypes(context: Context, decisions: Decisions, sides: list[ast.expr]
                 _as_torch_dtype(context, decisions, part, kind)
 
 
+def is_no_dtype(context: Context, node: ast.Compare) -> bool:
+    """``x.dtype is np.float32``: a dtype is no class of numbers in NumPy, and none in PyTorch."""
+    kinds = [context.analysis.kind(side) for side in node.comparators]
+    numbers = all(isinstance(kind, Ref) and kind.name.startswith(("builtins.", "numpy.")) for kind in kinds)
+    return isinstance(node.ops[0], (ast.Is, ast.IsNot)) and numbers
+
+
 def _as_torch_dtype(context: Context, decisions: Decisions, node: ast.expr, kind: Kind) -> None:
     dtype = dtype_of(kind)
     if dtype is not None:
@@ -41,4 +48,4 @@ def _is_of_no_tensor(kind: Kind) -> bool:
     return isinstance(kind, Ref) and kind.name in _OF_NO_TENSOR
 
 
-__all__ = ["compare_dtypes"]
+__all__ = ["compare_dtypes", "is_no_dtype"]

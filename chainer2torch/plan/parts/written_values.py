@@ -36,12 +36,15 @@ _SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_NUMBERS = ("bool", "float", "int")
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
 _CONTAINERS = (Dct, Lst, Tup)
 _FILLING = frozenset({"extend", "insert", "setdefault", "update"})
 _WRITING = frozenset({f"builtins.{name}" for name in ("ascii", "print", "repr", "str")})
 _WRITING |= {"click.echo", "pprint.pformat", "pprint.pprint", "rich.print", "tqdm.tqdm.write", "warnings.warn"}
+_REPR = Ref("builtins.repr")
+_RAISED = ("Error", "Exception", "Warning")  # classes of what is raised and written some day
 _SHOW_PARTS = frozenset(f"builtins.{name}" for name in ("dict", "list", "map", "reversed", "set", "sorted", "tuple"))
 
 
@@ -59,11 +62,25 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
             numbers_alone = isinstance(text, Const) and not shows_whole(str(text.value))
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
-        return callee.name in _WRITING
+        return callee.name in _WRITING or callee.name.startswith("builtins.") and callee.name.endswith(_RAISED)
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
         return False
     text = context.analysis.kind(call.func.value)
     return scalar_type(text) == "str" and (not isinstance(text, Const) or bool(_WHOLE_VALUE.search(text.value)))
+
+
+def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
+    """The arguments of a call that writes them: ``print(x, file=stream)``."""
+    for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
+        as_text(context, decisions, argument, callee == _REPR and _is_number_at_times(context.kind(argument)))
+
+
+def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
+    """What a part of an f-string or an assertion writes as it is."""
+    if isinstance(node, ast.FormattedValue) and node.format_spec is None:
+        as_text(context, decisions, node.value)
+    elif isinstance(node, ast.Assert) and node.msg is not None:
+        as_text(context, decisions, node.msg)
 
 
 def shows_whole(text: str) -> bool:
@@ -114,7 +131,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
         ):
-            wrap(context, decisions, node, "compat.shown(value)")
+            variables = holds_kind(kind, lambda one: isinstance(one, Tensor) and one.either)
+            (_array_of_variable if variables else wrap)(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
@@ -124,6 +142,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             wrap(context, decisions, node, template)
         elif inside and not isinstance(node, ast.Attribute) and is_held_by_anything(context, node):
             wrap(context, decisions, node, "compat.shown(value)")
+        elif _is_reported(kind):
+            _array_of_variable(context, decisions, node, "compat.shown(value)")
         elif _is_variable(context, node, kind):
             _array_of_variable(context, decisions, node)
         else:
@@ -165,9 +185,18 @@ def _is_computed(context: Context, value: ast.expr) -> bool:
     return True
 
 
-def _array_of_variable(context: Context, decisions: Decisions, node: ast.expr) -> None:
+def _is_reported(kind: Kind) -> bool:
+    """Whether it is a number, an array or a Variable, as what models report is: ``observation['main/loss']``."""
+    kinds = options(kind)
+    either = [one for one in kinds if isinstance(one, Tensor) and one.either and one.rank == 0]
+    return 0 < len(either) < len(kinds) and all(one in either or scalar_type(one) in _NUMBERS for one in kinds)
+
+
+def _array_of_variable(
+    context: Context, decisions: Decisions, node: ast.expr, template: str = "value.detach().cpu().numpy()"
+) -> None:
     """``print(loss)``: the text of the array, without `variable(...)` around it."""
-    if wrap(context, decisions, node, "value.detach().cpu().numpy()"):
+    if wrap(context, decisions, node, template):
         row = context.rules.python[_TEXT]
         decisions.mark(node, row, row.name, row.state)
 
@@ -273,21 +302,27 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
     """What a container holds, or each of the kinds that a value may be."""
     if isinstance(kind, Union):
         return kind.ordered
-    if isinstance(kind, Lst):
-        return (kind.element,)
-    if isinstance(kind, Tup):
-        return kind.items
+    if isinstance(kind, (Lst, Tup)):
+        return (kind.element,) if isinstance(kind, Lst) else kind.items
     return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
 
 
 def _may_be_number(kind: Kind) -> bool:
-    """Whether it is an array, or an element of one: what is known to have axes is none."""
-    return all(isinstance(one, Tensor) and one.array and not one.rank for one in options(kind))
+    """Whether it is an array, or an element of one, or a number in some cases: what is known to have axes is none."""
+    kinds = options(kind)
+    arrays = [one for one in kinds if isinstance(one, Tensor) and one.array and not one.rank]
+    others = [one for one in kinds if one not in arrays and not (isinstance(one, HostArray) and not one.rank)]
+    return bool(arrays) and all(scalar_type(one) in _NUMBERS for one in others)
+
+
+def _is_number_at_times(kind: Kind) -> bool:
+    """Whether it is a number in some cases and an array without axes in others, as sums are, and means of them."""
+    return _may_be_number(kind) and any(scalar_type(one) in _NUMBERS for one in options(kind))
 
 
 def holds_arrays(kind: Kind) -> bool:
     """Whether an array that became a tensor is somewhere inside."""
-    return holds_kind(kind, lambda one: isinstance(one, Tensor) and one.array)
+    return holds_kind(kind, lambda one: isinstance(one, Tensor) and (one.array or one.either))
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:

@@ -31,7 +31,7 @@ from chainer2torch.plan.parts.host_arrays import (
 )
 from chainer2torch.plan.parts.common_dtypes import same_dtype
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
-from chainer2torch.plan.parts.compared_dtypes import compare_dtypes
+from chainer2torch.plan.parts.compared_dtypes import compare_dtypes, is_no_dtype
 from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.divided_counts import divided
 from chainer2torch.plan.parts.host_values import (
@@ -52,9 +52,10 @@ from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class,
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
 from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
+from chainer2torch.plan.parts.named_dtypes import OF_DTYPES, compared_by_name, handed_by_name, member_by_name
 from chainer2torch.plan.parts.unknown_models import arrays_to_unknown_model
 from chainer2torch.plan.parts.walked_elements import walked_elements
-from chainer2torch.plan.parts.written_values import as_text, formatted, row_of_text, writes_text
+from chainer2torch.plan.parts.written_values import call_as_text, formatted, part_as_text, row_of_text, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
@@ -65,6 +66,7 @@ from chainer2torch.plan.questions.receivers import among_tensors
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 
+_CROSSED = (ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.Dict, ast.Tuple)
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _IN_PLACE = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "random.shuffle"})
 # unittest's comparisons
@@ -73,8 +75,6 @@ _ASSERTIONS = frozenset(
 )
 # what tells one dtype from another by its words or its class
 _OF_OBJECTS = frozenset({"builtins.isinstance", "builtins.repr", "builtins.str"})
-# attributes that a NumPy dtype has and a torch dtype lacks
-_OF_DTYPES = frozenset({"kind", "type", "char", "name", "str", "num"})
 # what NumPy asks the array itself for: a tensor answers, and something else
 _OF_TENSORS_TOO = frozenset({"argwhere", "nonzero", "size"})
 # these read a tensor themselves
@@ -87,9 +87,7 @@ def run(context: Context) -> Decisions:
     """Puts conversions where values cross between NumPy on the host and tensors; unknown kinds are never touched."""
     decisions = Decisions(context)
     walked_elements(context, decisions)
-    for node in context.source.of(
-        ast.Call, ast.BinOp, ast.Compare, ast.Attribute, ast.Subscript, ast.FormattedValue, ast.Dict, ast.Tuple
-    ):
+    for node in context.source.of(*_CROSSED, ast.Assert, ast.FormattedValue):
         if isinstance(node, ast.Call):
             _call(context, decisions, node)
             handed_arrays(context, decisions, node, context.analysis.kind(node.func))
@@ -105,8 +103,9 @@ def run(context: Context) -> Decisions:
             tested_type(context, decisions, node)
             _comparison(context, decisions, node)
         elif isinstance(node, ast.Attribute):
-            if node.attr in _OF_DTYPES and is_torch_dtype(context.analysis.kind(node.value)):
+            if node.attr in OF_DTYPES and is_torch_dtype(context.analysis.kind(node.value)):
                 wrap(context, decisions, node.value, "compat.numpy_dtype(value)")
+            member_by_name(context, decisions, node)
         elif isinstance(node, ast.Subscript):
             subscript(context, decisions, node)
             overlapping(context, decisions, node)
@@ -118,8 +117,8 @@ def run(context: Context) -> Decisions:
                     wrap(context, decisions, key, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Tuple):
             row_of_text(context, decisions, node)
-        elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
-            as_text(context, decisions, node.value)
+        else:
+            part_as_text(context, decisions, node)
     return decisions
 
 
@@ -158,8 +157,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         for argument in call.args[1:]:  # `map(np.max, x.data)`
             to_host_if_array(context, decisions, argument)
     elif writes_text(context, call, callee):
-        for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
-            as_text(context, decisions, argument)
+        call_as_text(context, decisions, call, callee)
     elif asserts_class(context, call):
         tested_class(context, decisions, call)
     elif isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS and len(call.args) >= 2:
@@ -237,6 +235,7 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
                 _is_of_module(context, part)
                 and wrap(context, decisions, part, "compat.to_host(value)")
                 or to_host(context, decisions, part)
+                or handed_by_name(context, decisions, part)
                 or not _is_read(context, call, name, part)
                 and (_held(context, decisions, part) or fed_to_numpy(context, decisions, name, part))
             ):
@@ -399,11 +398,12 @@ def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
 def _comparison(context: Context, decisions: Decisions, node: ast.Compare) -> None:
     """``x.dtype in names`` looks among dtypes of NumPy; other comparisons are made between dtypes of torch."""
     identity.compared(context, decisions, node)
+    compared_by_name(context, decisions, node)
     sides = [node.left, *node.comparators]
     if isinstance(node.ops[-1], (ast.In, ast.NotIn)) and not isinstance(sides[-1], (ast.Tuple, ast.List)):
         if is_torch_dtype(context.analysis.kind(node.left)):
             wrap(context, decisions, node.left, "compat.numpy_dtype(value)")
-    else:
+    elif not is_no_dtype(context, node):
         compare_dtypes(context, decisions, sides)
         if not isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             compared_as_tensors(context, decisions, node)

@@ -47,6 +47,8 @@ def run(context: Context) -> Decisions:
 def _decide(context: Context, decisions: Decisions, call: ast.Call, function: str, name: str) -> bool:
     """Whether a call asks for such a member, about which it decides then."""
     kinds = options(context.analysis.kind(call.args[0]))
+    if function == "builtins.hasattr" and name == "data" and any(isinstance(kind, Tensor) for kind in kinds):
+        return True  # arrays have one as well, and so have tensors
     rows = [_row(context, kind, name) for kind in kinds]
     if not any(row is not None and _changes(row, name) for row in rows):
         asked = any(isinstance(kind, Unknown) for kind in kinds) and name in DISTINCTIVE and context.beside_chainer

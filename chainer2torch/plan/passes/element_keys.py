@@ -36,6 +36,7 @@ _COUNTING = frozenset(
 )
 # what holds the same elements as its first argument
 _COPIES = frozenset(Ref(f"builtins.{name}") for name in ("list", "reversed", "sorted", "tuple"))
+_ENUMERATE = Ref("builtins.enumerate")
 _OF_PAIRS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _COUNTERS = frozenset(Ref(name) for name in _COUNTING)
 # methods of sets and dictionaries whose first argument is hashed, those that other objects have under the name last
@@ -45,6 +46,7 @@ _UPDATES = frozenset({"update", "subtract"})
 _ELEMENTS = frozenset({"fromkeys", "union", "intersection", "difference", "isdisjoint", "issubset", "issuperset"})
 
 _MIXED = "{}item.item() if torch.is_tensor(item) else item for item in value{}"
+_ROWS = "[tuple(item.item() if torch.is_tensor(item) else item for item in row) for row in value]"
 _ROUNDING = ("AlmostEqual", "AlmostEquals", "assert_almost_equal", "assert_almost_equals", "assert_not_almost_equal")
 
 
@@ -146,7 +148,8 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
     """The elements of an array as numbers; of what is zipped or enumerated, those of each array; of pairs the first."""
     callee = context.kind(node.func) if isinstance(node, ast.Call) else None
     parts: list[ast.expr] = [node]
-    if isinstance(node, ast.Call) and callee in (Ref("builtins.zip"), Ref("builtins.enumerate")):
+    starred = isinstance(node, ast.Call) and any(isinstance(a, ast.Starred) for a in node.args)
+    if isinstance(node, ast.Call) and not starred and callee in (Ref("builtins.zip"), _ENUMERATE):
         parts = [a for a in node.args if not pairs or a is node.args[0] or _is_vector(context.kind(a))]
     elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         key = node.elt.elts[0] if pairs and isinstance(node.elt, ast.Tuple) and node.elt.elts else node.elt
@@ -158,7 +161,11 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
         return
     for part in parts:
         kind = context.kind(part)
-        if _is_element(kind):
+        if pairs and (part is not parts[0] or callee == _ENUMERATE) and _is_vector(kind):
+            wrap(context, decisions, part, "value.cpu().numpy()")  # the values stay NumPy's numbers
+        elif isinstance(part, ast.Starred):
+            pass
+        elif _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
         elif isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.map") and len(part.args) == 2:
             if context.kind(part.args[0]) == Ref("builtins.tuple"):
@@ -169,6 +176,11 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             wrap(context, decisions, part, "[item.item() for item in value]")
         elif isinstance(kind, Lst) and _may_be_element(kind.element):
             wrap(context, decisions, part, _MIXED.format("[", "]"))
+        elif pairs and isinstance(kind, Lst) and isinstance(kind.element, Tup) and len(kind.element.items) == 2:
+            if _is_element(kind.element.items[0]):
+                wrap(context, decisions, part, "[(key.item(), item) for key, item in value]")
+        elif not pairs and isinstance(kind, Lst) and _is_row(kind.element):
+            wrap(context, decisions, part, _ROWS)
 
 
 def _is_element(kind: Kind) -> bool:
@@ -179,6 +191,16 @@ def _is_element(kind: Kind) -> bool:
     kinds = options(kind)
     arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
     return arrays and any(isinstance(k, Tensor) for k in kinds)
+
+
+def _is_row(kind: Kind) -> bool:
+    """Whether a value is a tuple with elements of arrays in it: a row of ``zip(*columns)``."""
+    items = kind.items if isinstance(kind, Tup) else (kind.element,) if isinstance(kind, Lst) else ()
+    return any(map(_is_number, items))
+
+
+def _is_number(kind: Kind) -> bool:
+    return all(isinstance(k, Tensor) and k.array and k.rank == 0 for k in options(kind))
 
 
 def _may_be_element(kind: Kind) -> bool:
