@@ -118,7 +118,7 @@ def run(context: Context) -> Decisions:
                     wrap(context, decisions, key, "compat.numpy_dtype(value)")
         elif isinstance(node, ast.Tuple):
             row_of_text(context, decisions, node)
-        elif isinstance(node, ast.FormattedValue) and node.format_spec is None:
+        elif isinstance(node, ast.FormattedValue) and (node.format_spec is None or node.conversion != -1):
             as_text(context, decisions, node.value)
     return decisions
 
