@@ -1,7 +1,7 @@
 """``finalize`` of extensions of the program's own: Chainer calls it without an argument, a manager gives itself.
 
-Chainer calls it also when an exception ends the training, a manager only behind its last iteration: then the loop stands
-in a ``try``.
+Chainer calls it also when an exception ends the training, a manager only behind its last iteration: then the loop
+stands in a ``try``.
 
 def finalize(self):                              def finalize(self, manager=None):
     super().finalize()                               super().finalize(manager)

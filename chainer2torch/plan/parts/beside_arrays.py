@@ -16,7 +16,13 @@ _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"
 _NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
 
 
-def of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:
+def beside_others(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
+    """A value beside one that is no tensor for sure."""
+    if not _of_either(context, decisions, side, kind, other):
+        beside_unknown(context, decisions, side, kind, other)
+
+
+def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:
     """Brings what is an array of NumPy at times, and a tensor at others, to the host where it meets NumPy's arrays.
 
     ``gamma * following * (1 - done)`` with ``following = last if t == n - 1 else values[t + 1]``: PyTorch refuses to

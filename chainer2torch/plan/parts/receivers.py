@@ -91,9 +91,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     known = not _nobody_knows(context, context.analysis.kind(node.value), node.attr)
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer:
-        return
-    if node.attr == "creator" and is_set_by_project(context.analysis, node.attr):
+    of_user = node.attr == "creator" and is_set_by_project(context.analysis, node.attr)
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer or of_user:
         return
     parent = context.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node
