@@ -338,7 +338,8 @@ def _put_under(context: Context, written: ast.expr) -> Iterator[ast.expr]:
     while isinstance(written, ast.Subscript):
         written = written.value
     for node in context.source.attributes.get(written.attr, ()) if isinstance(written, ast.Attribute) else ():
-        whole, parent = node, context.source.parents.get(node)
+        whole: ast.AST = node
+        parent = context.source.parents.get(node)
         if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
             whole, parent = parent, context.source.parents.get(parent)
         if isinstance(parent, ast.Assign) and any(target is whole for target in parent.targets):
