@@ -224,7 +224,7 @@ class Calls(LibraryCalls):
         rest: Kind | None = None,
     ) -> Kind:
         """Feeds the parameters and gives what is known of the return value."""
-        if func.is_changed:
+        if func.is_changed and func.wrapper is None:
             self.escape(Func(func))
             for kind in (*args, *keywords.values()):
                 self.escape(kind)
@@ -260,6 +260,8 @@ class Calls(LibraryCalls):
         elif a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
             self.feed(func, COUNTED + a.vararg.arg, UNKNOWN if rest == UNKNOWN else Lst(generalized(rest)))
+        if func.wrapper is not None:
+            func = self.functions.get(func.wrapper, func)
         self.reads(func, "return")
         if func.returns is not None:
             # where objects are chosen, what becomes of each is decided for all

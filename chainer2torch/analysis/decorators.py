@@ -66,6 +66,22 @@ def changes_meaning(kind: Kind) -> bool:
     return any(isinstance(one, Func) and not _hands_on(one.info) for one in options(kind))
 
 
+def wrapper_of(kind: Kind) -> ast.FunctionDef | None:
+    """The function that a decorator of the project's makes, if it hands all its arguments on to the decorated one.
+
+    What it returns is its own: the array of a Variable, say, or a list of what a generator yields.
+    """
+    ways = options(kind)
+    node = ways[0].info.node if len(ways) == 1 and isinstance(ways[0], Func) else None
+    if not isinstance(node, ast.FunctionDef) or not node.args.args:
+        return None
+    inner = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+    returned = [_wrapped(n.value) for n in _own(node) if isinstance(n, ast.Return)]
+    made = [inner.get(value.id) for value in returned if isinstance(value, ast.Name)]
+    wrapper = made[0] if len(made) == len(returned) == 1 else None
+    return wrapper if wrapper is not None and _hands_over(wrapper, node.args.args[0].arg) else None
+
+
 def gives_back(kind: Kind) -> FuncInfo | None:
     """The function of a decorator of the project's that returns the very function or class: one that registers it."""
     node = kind.info.node if isinstance(kind, Func) else None
@@ -103,32 +119,16 @@ def _wrapped(value: ast.expr | None) -> ast.expr | None:
 
 def _calls_through(wrapper: ast.FunctionDef, function: str) -> bool:
     """Whether a function gives its own arguments to ``function`` and returns the result."""
-    a = wrapper.args
-    names = [p.arg for p in (*a.posonlyargs, *a.args)]
-    given = [
-        *names,
-        *([f"*{a.vararg.arg}"] if a.vararg else []),
-        *(f"{p.arg}={p.arg}" for p in a.kwonlyargs),
-        *([f"**{a.kwarg.arg}"] if a.kwarg else []),
-    ]
-    through = ast.unparse(ast.parse(f"{function}({', '.join(given)})", mode="eval"))
-    nodes = list(_own(wrapper))
-    own = {*names, *(p.arg for p in (*a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))), function}
+    through, nodes = _through(wrapper, function), list(_own(wrapper))
     results = {
         ast.unparse(n.targets[0]) for n in nodes if isinstance(n, ast.Assign) and ast.unparse(n.value) == through
     }
-    calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function]
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     returned = [n.value for n in nodes if isinstance(n, ast.Return)]
     return (
-        not (
-            a.defaults
-            or any(a.kw_defaults)
-            or own & set(stored)
-            or any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)
-        )
+        not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in nodes)
         and bool(returned)
-        and all(ast.unparse(call) == through for call in calls)
+        and _hands_over(wrapper, function, sure=False)
         and all(
             value is not None
             and (
@@ -140,6 +140,34 @@ def _calls_through(wrapper: ast.FunctionDef, function: str) -> bool:
             for value in returned
         )
     )
+
+
+def _hands_over(wrapper: ast.FunctionDef, function: str, sure: bool = True) -> bool:
+    """Whether all calls of ``function`` get the arguments of the function around them, as they are.
+
+    ``sure``: there must be one.
+    """
+    a, through, nodes = wrapper.args, _through(wrapper, function), list(_own(wrapper))
+    own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))} | {function}
+    calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function]
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return (
+        not (a.defaults or any(a.kw_defaults) or own & stored)
+        and (bool(calls) or not sure)
+        and all(ast.unparse(call) == through for call in calls)
+    )
+
+
+def _through(wrapper: ast.FunctionDef, function: str) -> str:
+    """The call of ``function`` that hands on what its wrapper gets."""
+    a = wrapper.args
+    given = [
+        *(p.arg for p in (*a.posonlyargs, *a.args)),
+        *([f"*{a.vararg.arg}"] if a.vararg else []),
+        *(f"{p.arg}={p.arg}" for p in a.kwonlyargs),
+        *([f"**{a.kwarg.arg}"] if a.kwarg else []),
+    ]
+    return ast.unparse(ast.parse(f"{function}({', '.join(given)})", mode="eval"))
 
 
 def _own(function: ast.AST) -> Iterator[ast.AST]:

@@ -10,7 +10,7 @@ import math
 import operator
 import random
 
-from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning
+from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning, wrapper_of
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
@@ -100,7 +100,20 @@ class Definitions(Interpreter):
             for d, kind in zip(node.decorator_list, kinds)
         ):
             return made
+        if isinstance(made, Func) and self._is_wrapped(made.info, node.decorator_list, kinds):
+            return made
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
+
+    def _is_wrapped(self, info: FuncInfo, decorators: list[ast.expr], kinds: list[Kind]) -> bool:
+        """Whether decorators put in a function's place what hands on all arguments, and gives something else."""
+        others = [
+            k for d, k in zip(decorators, kinds) if decorator_name(self, d) is None and not keeps_meaning(self, d, k)
+        ]
+        wrappers = [wrapper_of(kind) for kind in others]
+        if not wrappers or None in wrappers:
+            return False
+        info.is_changed, info.wrapper = True, wrappers[0]
+        return True
 
     def _visited_now(self, decorator: ast.expr) -> Kind:
         """The kind of a decorator; a function of the project that makes it is visited at once."""
@@ -161,7 +174,8 @@ class Definitions(Interpreter):
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = self.define(statement, info)
                 decorators = [self.expr(decorator) for decorator in statement.decorator_list]
-                method.is_changed = any(map(changes_meaning, decorators))
+                if not self._is_wrapped(method, statement.decorator_list, decorators):
+                    method.is_changed, method.wrapper = any(map(changes_meaning, decorators)), None
                 if _is_setter(statement, "setter"):
                     info.setters[statement.name] = method
                     method.is_changed = False

@@ -8,7 +8,7 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, sequences
-from chainer2torch.analysis.folding import fold, repeated, row
+from chainer2torch.analysis.folding import fold, repeated, row, table
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
@@ -102,14 +102,10 @@ class Expressions(Interpreter):
     _expr_Set = _expr_List
 
     def _expr_Dict(self, node: ast.Dict) -> Kind:
-        items, values = [], []
-        for key, value in zip(node.keys, node.values):
-            kind = self.expr(value)
-            values.append(kind)
-            key_kind = self.expr(key) if key is not None else UNKNOWN
-            if isinstance(key_kind, Const):
-                items.append((key_kind.value, kind))
-        return Dct(join_all(values) if node.keys else BOTTOM, tuple(items))
+        pairs = [
+            (None if key is None else self.expr(key), self.expr(value)) for key, value in zip(node.keys, node.values)
+        ]
+        return table(pairs)
 
     def _expr_JoinedStr(self, node: ast.JoinedStr) -> Kind:
         for value in node.values:

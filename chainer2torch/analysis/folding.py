@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import operator
+from collections.abc import Sequence
+from typing import Any
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Lst, Scalar, Tup, scalar_type
-from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Const, Dct, Kind, Lst, Scalar, Tup, scalar_type
+from chainer2torch.analysis.lattice import element_of, join, join_all
 
 _MAX_REPEATED = 16
 
@@ -24,6 +26,21 @@ def row(items: list[Kind]) -> Tup:
     if any(scalar_type(kind) == "str" for kind in items):
         items = [dataclasses.replace(kind, sized=False) if isinstance(kind, (Lst, Tup)) else kind for kind in items]
     return Tup(tuple(items))
+
+
+def table(pairs: Sequence[tuple[Kind | None, Kind]]) -> Dct:
+    """``{'a': x, **other}``: the values of another one, whose key is None, may stand in the place of earlier ones."""
+    items: dict[Any, Kind] = {}
+    values = []
+    for key, kind in pairs:
+        values.append(kind)
+        if isinstance(key, Const):
+            items[key.value] = kind
+        elif key is None:
+            values[-1] = kind.element if isinstance(kind, Dct) else UNKNOWN
+            known = dict(kind.items) if isinstance(kind, Dct) else dict.fromkeys(items, UNKNOWN)
+            items |= {k: join(items.get(k, BOTTOM), one) for k, one in known.items()}
+    return Dct(join_all(values) if values else BOTTOM, tuple(items.items()))
 
 
 _FOLDS = {

@@ -85,6 +85,8 @@ class FuncInfo:
     is_generator: bool = False
     # whether a decorator takes or returns something else
     is_changed: bool = False
+    # what a decorator has put in its place, if that hands all arguments on to it
+    wrapper: ast.FunctionDef | None = None
     # whether some call of it was seen, even one whose arguments are not known yet
     called: bool = False
     # parameters that some call gives an array on the host, whatever others give them

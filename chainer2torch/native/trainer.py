@@ -72,11 +72,14 @@ class Trainer(ExtensionsManager):
         epochs, self._start_time = self._iters_per_epoch, time.perf_counter()
         for entry in self._extensions.values():  # where: call_before_training
             entry.call_before_training &= self.updater.iteration == 0
-        while not self.stop_trigger:
-            with self.run_iteration():
-                self.updater.update()
-                epochs.before, epochs.now = epochs.now, self.updater.epoch_detail
-        self.updater.finalize()  # where: finalize
+        try:
+            while not self.stop_trigger:
+                with self.run_iteration():
+                    self.updater.update()
+                    epochs.before, epochs.now = epochs.now, self.updater.epoch_detail
+        finally:
+            self.finalize()
+            self.updater.finalize()  # where: finalize
 
     def _finalize_extensions(self) -> None:  # where: finalize, finalizer
         for _, entry in self.extensions:

@@ -81,7 +81,7 @@ class Epochs:
         return self.updater.epoch_detail
 
     def __rmod__(self, iteration: int) -> bool:
-        before, now = self.updater.before // self.period, self.updater.epoch_detail // self.period
+        before, now = self.updater._detail_before // self.period, self.updater.epoch_detail // self.period
         return bool(before == now)
 
 

@@ -132,10 +132,10 @@ class IteratorUpdater(BatchUpdater):
     """
 
     iteration = 0
-    before: Any = 0  # where: helper.Epochs
+    _detail_before: Any = 0  # where: helper.Epochs
 
     def update(self) -> None:
-        self.before = self.epoch_detail  # where: helper.Epochs
+        self._detail_before = self.epoch_detail  # where: helper.Epochs
         self.update_core()  # type: ignore[attr-defined]
         self.iteration += 1
 
@@ -156,13 +156,13 @@ class IteratorUpdater(BatchUpdater):
 
     def state_dict(self) -> dict[str, Any]:
         state = {"iteration": self.iteration, **{key: it.state_dict() for key, it in self._iterators.items()}}
-        state["before"] = self.before  # where: helper.Epochs
+        state["before"] = self._detail_before  # where: helper.Epochs
         self.serialize(Serializer(state, loads=False))  # where: updater_saves
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.iteration = state["iteration"]
-        self.before = state["before"]  # where: helper.Epochs
+        self._detail_before = state["before"]  # where: helper.Epochs
         for key, iterator in self._iterators.items():
             iterator.load_state_dict(state[key])
         self.serialize(Serializer(state, loads=True))  # where: updater_saves

@@ -113,8 +113,15 @@ def _looking_into_optimizers(analysis: Analysis) -> frozenset[int]:
         | _with(analysis, _looks_into_optimizers)
         | _with(analysis, _scales_losses)
         | _with(analysis, shares_parameters) & _with(analysis, hides_setups)
-        | _with(analysis, _saves_optimizers) & analysis.once(_reading_archives)
+        | _with(analysis, _saves_optimizers) & (analysis.once(_reading_archives) | _saying_links(analysis))
     )
+
+
+def _saying_links(analysis: Analysis) -> frozenset[int]:
+    """The programs with a link that says itself what is saved of it: their files stay Chainer's kind of file."""
+    own = (cls for cls in analysis.classes.values() if "serialize" in cls.methods)
+    files = analysis.once(_files)
+    return frozenset(files[cls.module] for cls in own if analysis.derives(cls, "chainer.Link"))
 
 
 def _saves_optimizers(analysis: Analysis, module: ModuleInfo) -> bool:

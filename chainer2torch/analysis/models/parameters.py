@@ -58,6 +58,8 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.FunctionNode", "forward_cpu"): {1: "list of device"},
     ("chainer.FunctionNode", "forward_gpu"): {1: "list of device"},
     ("chainer.FunctionNode", "backward"): {1: "list of int", 2: "list of tensor"},
+    ("chainer.LinkHook", "added"): {1: "instance chainer.Link"},
+    ("chainer.LinkHook", "deleted"): {1: "instance chainer.Link"},
     ("chainer.FunctionHook", "forward_preprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
     ("chainer.FunctionHook", "forward_postprocess"): {1: "instance chainer.FunctionNode", 2: "list of device"},
     ("chainer.FunctionHook", "backward_preprocess"): {

@@ -10,7 +10,7 @@ from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.links.link_serialize import serialize
 from chainer2torch.compat.links.link_slots import Slot, chainer_slots
-from chainer2torch.compat.serializers.state_io import StateReader
+from chainer2torch.compat.serializers.state_io import StateReader, StateWriter
 from chainer2torch.compat.serializers.weight_files import is_torch_file, load_torch, read_npz
 
 
@@ -54,6 +54,8 @@ def save_npz(file: Any, obj: Any, compression: bool = True) -> None:
 def chainer_entries(obj: Any) -> dict[str, Any]:
     """The state of a module, or of an object with ``_chainer_entries()``, as ``{Chainer's key: array or None}``.
 
+    An object of the program's own says in ``serialize(serializer)`` what it has.
+
     Raises TypeError for anything else.
     """
     if isinstance(obj, nn.Module):
@@ -61,6 +63,10 @@ def chainer_entries(obj: Any) -> dict[str, Any]:
     if hasattr(obj, "_chainer_entries"):
         entries: dict[str, Any] = obj._chainer_entries()
         return entries
+    if callable(getattr(obj, "serialize", None)):
+        writer = StateWriter()
+        obj.serialize(writer)
+        return writer.entries
     raise TypeError(f"{type(obj).__name__} has no state in Chainer's layout; save its state_dict() with torch.save")
 
 
@@ -92,6 +98,8 @@ def load_entries(
     elif hasattr(obj, "_load_chainer_entries"):
         part = {key[len(path) :]: np.asarray(value) for key, value in entries.items() if key.startswith(path)}
         obj._load_chainer_entries(part, strict)
+    elif callable(getattr(obj, "serialize", None)):
+        obj.serialize(StateReader(entries, path, strict))
     else:
         raise TypeError(f"{type(obj).__name__} cannot take a file that Chainer wrote; it takes snapshots by PyTorch")
 

@@ -1,5 +1,8 @@
 """``finalize`` of extensions of the program's own: Chainer calls it without an argument, a manager gives itself.
 
+Chainer calls it also when an exception ends the training, a manager only behind its last iteration: then the loop
+stands in a ``try``.
+
 def finalize(self):                              def finalize(self, manager=None):
     super().finalize()                               super().finalize(manager)
     self.file.close()                                self.file.close()
@@ -8,7 +11,9 @@ def finalize(self):                              def finalize(self, manager=None
 from __future__ import annotations
 
 import ast
+import textwrap
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -63,4 +68,17 @@ def emit(context: Context, decisions: Decisions, base: str = _BASE) -> None:
                     decisions.replace(call, f"CALLEE({_MANAGER})", operands)
 
 
-__all__ = ["EVALUATOR", "emit", "is_unclear"]
+def in_any_case(context: Context, loop: str) -> str:
+    """The statements that train, behind which the extensions are finalized where an exception ends them, too."""
+    if not loop.startswith(("for ", "while ")) or not context.analysis.once(_say_what_ends):
+        return loop
+    return f"try:\n{textwrap.indent(loop, '    ')}finally:\n    MANAGER.finalize()\n"
+
+
+def _say_what_ends(analysis: Analysis) -> bool:
+    """Whether an extension of the project says itself what is done at the end."""
+    own = (cls for cls in analysis.classes.values() if _NAME in cls.methods)
+    return any(analysis.derives(cls, _BASE) for cls in own)
+
+
+__all__ = ["EVALUATOR", "emit", "in_any_case", "is_unclear"]

@@ -108,6 +108,7 @@ def _loop(context: Context, decisions: Decisions, group: Group, run: Run) -> Non
     often = bool(stops) and all(is_interval(context, s) for s in stops if stops_by_iteration(context, s))
     made = _manager(context, group, by_trigger, known)
     template = engine_of(context).run(made, step, asked_often=often or not group.handed)
+    template = finalizers.in_any_case(context, template)
     decisions.edit(run.statement, ReplaceStatement(context.source.start(run.statement), template, operands))
     call = run.statement.value
     assert isinstance(call, ast.Call)

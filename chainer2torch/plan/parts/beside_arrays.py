@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -14,6 +14,39 @@ from chainer2torch.plan.parts.host_values import wrap
 _FLOATING = ("float16", "float32", "float64")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 _NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
+
+
+def beside_others(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
+    """A value beside one that is no tensor for sure."""
+    if not _of_either(context, decisions, side, kind, other):
+        beside_unknown(context, decisions, side, kind, other)
+
+
+def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:
+    """Brings what is an array of NumPy at times, and a tensor at others, to the host where it meets NumPy's arrays.
+
+    ``gamma * following * (1 - done)`` with ``following = last if t == n - 1 else values[t + 1]``: PyTorch refuses to
+    compute with both. Whether it is such a value.
+    """
+    if not is_of_either(kind) or not (is_of_either(other) or _is_of_host(other)):
+        return False
+    if isinstance(side, ast.BinOp):  # what it is made of has been brought there, and it stays there
+        left, right = context.analysis.kind(side.left), context.analysis.kind(side.right)
+        if _is_of_host(left) or _is_of_host(right) or is_of_either(left) and is_of_either(right):
+            return True
+    wrap(context, decisions, side, "compat.to_host(value)")
+    return True
+
+
+def is_of_either(kind: Kind) -> bool:
+    """Whether it is an array of NumPy at times, and at others one that became a tensor."""
+    arrays = [k for k in options(kind) if scalar_type(k) is None]
+    tensors = [isinstance(k, Tensor) and k.array for k in arrays]
+    return any(tensors) and not all(tensors) and all(t or isinstance(k, HostArray) for t, k in zip(tensors, arrays))
+
+
+def _is_of_host(kind: Kind) -> bool:
+    return all(isinstance(k, HostArray) for k in options(kind))
 
 
 def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, array: ast.expr, variable: Kind) -> bool:

@@ -22,7 +22,7 @@ from chainer2torch.plan.parts.values import of_unknown
 from chainer2torch.plan.questions.fed_parameters import is_fed_parameter
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
-from chainer2torch.plan.questions.own_members import hands_on
+from chainer2torch.plan.questions.own_members import hands_on, is_set_by_project
 from chainer2torch.plan.questions.receivers import (
     OTHER_MEANING,
     among_tensors,
@@ -33,36 +33,34 @@ from chainer2torch.plan.questions.receivers import (
 )
 from chainer2torch.plan.questions.rows import PARAMETERS
 
-# Names that (as far as we know) only Chainer's objects have and that the migrated objects lack: with them a value of
-# unknown kind is most likely one of Chainer's.
+# Names that only Chainer's objects have, and the migrated ones lack: a value of unknown kind is most likely Chainer's.
 DISTINCTIVE = frozenset(
     """
     accumulate_grads add_link add_persistent add_uninitialized_param addgrad addgrads array chx_array cleargrad
     cleargrads clip_grads collect_parameters compute_grads_norm copy_parameters_from copydata copyparams
-    count_by_layer_type count_params creator_node debug_print disable_update enable_update from_chx grad_var
+    count_by_layer_type count_params creator creator_node debug_print disable_update enable_update from_chx grad_var
     has_uninitialized_params init_scope is_initialized local_link_hooks namedlinks namedparams printable_specs
     raw_array register_persistent remove_by_layer_type retain_data set_creator set_creator_node
     start_finetuning to_chx to_cpu to_device to_gpu to_intel64 unchain unchain_backward update_enabled
     update_rule use_cleargrads within_init_scope xp zerograd zerograds
     """.split()
 )
-# methods of links without arguments that other objects have as well: only such calls may be a link's
+# methods of links without arguments that others have as well: only such calls may be a link's
 _WALKS = frozenset({"children", "links", "params"})
 _OF_ARRAYS = frozenset({"copy", "fill", "get"})  # those of arrays that a tensor lacks
 _OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten", "mean"}  # asked of an array here and of a tensor there
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
-_OPTIONS = frozenset({"include_uninit", "skipself"})
-_COPY_MODES = frozenset({"copy", "init", "share"})
+_OPTIONS, _COPY_MODES = frozenset({"include_uninit", "skipself"}), frozenset({"copy", "init", "share"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"})
 _SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
 _OF_A_LAYER = "It is asked for its `W`, too: a layer, whose setting has this name in PyTorch."
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _HANDED_ON = "The class finds this by `__getattr__`, in a model perhaps, where it has another name in PyTorch."
-_OF_PARTS = frozenset({"W", "array", "data", "grad"})  # attributes that are arrays or parameters
-_MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})
+# attributes that are arrays or parameters; names of array modules
+_OF_PARTS, _MODULES = frozenset({"W", "array", "data", "grad"}), frozenset({"np", "numpy", "xp", "cupy", "cp"})
 
 
 def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
@@ -93,7 +91,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     known = not _nobody_knows(context, context.analysis.kind(node.value), node.attr)
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer:
+    of_user = node.attr == "creator" and is_set_by_project(context.analysis, node.attr)
+    if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer or of_user:
         return
     parent = context.source.parents.get(node)
     called = isinstance(parent, ast.Call) and parent.func is node

@@ -77,7 +77,7 @@ def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee:
 
 def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
     """What a part of an f-string or an assertion writes as it is."""
-    if isinstance(node, ast.FormattedValue) and node.format_spec is None:
+    if isinstance(node, ast.FormattedValue) and (node.format_spec is None or node.conversion != -1):
         as_text(context, decisions, node.value)
     elif isinstance(node, ast.Assert) and node.msg is not None:
         as_text(context, decisions, node.msg)
@@ -124,7 +124,10 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             of_shapes
             or still_sized
             or holds_kind(kind, lambda one: one == UNKNOWN)
-            and any(_holds_unknown_array(context, value) for value in _put_into(context, node))
+            and any(
+                _holds_unknown_array(context, value)
+                for value in (*_put_into(context, node), *_put_under(context, node))
+            )
             or several
             and _is_written_anew(kind)
             or _holds_arrays_inside(kind)
@@ -366,6 +369,22 @@ def _put_into(context: Context, node: ast.expr) -> Iterator[ast.expr]:
             yield from other.args
 
 
+def _put_under(context: Context, written: ast.expr) -> Iterator[ast.expr]:
+    """What the file puts under the name of an attribute: ``self.best = loss.data``, ``self.log.append(loss.data)``."""
+    while isinstance(written, ast.Subscript):
+        written = written.value
+    for node in context.source.attributes.get(written.attr, ()) if isinstance(written, ast.Attribute) else ():
+        whole: ast.AST = node
+        parent = context.source.parents.get(node)
+        if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+            whole, parent = parent, context.source.parents.get(parent)
+        if isinstance(parent, ast.Assign) and any(target is whole for target in parent.targets):
+            yield parent.value
+        elif isinstance(parent, ast.Attribute) and parent.attr == "append":
+            call = context.source.parents.get(parent)
+            yield from call.args if isinstance(call, ast.Call) else ()
+
+
 def _is(node: ast.expr, name: ast.Name) -> bool:
     return isinstance(node, ast.Name) and node.id == name.id
 
@@ -386,7 +405,11 @@ def _shapes_as_tuples(context: Context, decisions: Decisions, node: ast.expr) ->
 def _holds_unknown_array(context: Context, node: ast.expr) -> bool:
     """Whether a value is, or shows, what Variables hold of which nothing is known: ``rows.append((i, y.data))``."""
     parts = _parts(context, node)
-    return any(_holds_unknown_array(context, part) for part in parts) if parts else is_held_by_anything(context, node)
+    if parts:
+        return any(_holds_unknown_array(context, part) for part in parts)
+    known = context.analysis.kind(node)
+    shape = is_sized(known) or is_shape(context, node) or _is_shape_of_unknown(context, node)
+    return shape or holds_arrays(known) or is_held_by_anything(context, node)
 
 
 def _is_filled_here_alone(context: Context, node: ast.expr) -> bool:

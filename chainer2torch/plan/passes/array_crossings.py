@@ -13,7 +13,7 @@ from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
-from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_unknown, is_read_again
+from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_others, is_read_again
 from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
 from chainer2torch.plan.parts.floor_divisions import floor_division
 from chainer2torch.plan.parts.host_arrays import (
@@ -323,7 +323,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
-            beside_unknown(context, decisions, side, kind, other)
+            beside_others(context, decisions, side, kind, other)
             continue
         if kind == UNKNOWN and is_held_by_class(context, at):  # its callers may hand arrays of NumPy
             wrap(context, decisions, side, tensor_of(context, side))

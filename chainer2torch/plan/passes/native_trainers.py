@@ -267,6 +267,7 @@ def _run(context: Context, decisions: Decisions, run: ast.Expr, programs: list[P
     often = all(is_interval(context, p.stop) for p in programs if p.stop is None or stops_by_iteration(context, p.stop))
     iteration, operands = _iteration(context, programs[0])
     template = engine_of(context).run(made, iteration, often)
+    template = finalizers.in_any_case(context, template)
     decisions.edit(run, ReplaceStatement(context.source.start(run), template, operands))
     call = run.value
     assert isinstance(call, ast.Call)

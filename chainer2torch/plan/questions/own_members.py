@@ -20,6 +20,11 @@ def has_own_member(analysis: Analysis, cls: str | ClassInfo, name: str) -> bool:
     return any(c in analysis.once(_open_classes) for c in analysis.mro(cls) if isinstance(c, ClassInfo))
 
 
+def is_set_by_project(analysis: Analysis, name: str) -> bool:
+    """Whether some class of the project has an attribute or a method of this name."""
+    return any(name in cls.attrs or name in cls.methods for cls in analysis.classes.values())
+
+
 def hands_on(analysis: Analysis, kind: Kind, name: str) -> bool:
     """Whether an object is of a class that finds members by `__getattr__`, and has none of this name itself: a wrapper
     around a model, say.
