@@ -3,6 +3,7 @@
 import types
 
 import chainer
+import numpy
 import pytest
 
 from chainer2torch.verify.worker import batch_order, old_iterators
@@ -66,6 +67,18 @@ def test_batches_and_counters_are_those_of_todays(old, size, batch, repeat, shuf
         ours.reset()
         theirs.reset()
         assert seen(ours, 2) == seen(theirs, 2)
+
+
+def test_what_reading_draws_in_processes_depends_on_the_example(old):
+    class Drawn:
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            return index, numpy.random.rand()
+
+    first, second = ([next(old.MultiprocessIterator(Drawn(), 4, shuffle=shuffle))] for shuffle in (False, True))
+    assert sorted(second[0]) == first[0]
 
 
 def test_a_short_last_batch_may_be_left_out(old):

@@ -8,10 +8,16 @@ These iterators count in their own attributes; later ones share one step and one
 # mypy: ignore-errors
 import chainer
 
+from . import lockstep
+
 
 def read_as_a_loader(orders):
-    """Gives ``SerialIterator`` these orders. ``MultiprocessIterator`` reads in this process, which gives the same."""
+    """Gives ``SerialIterator`` these orders. ``MultiprocessIterator`` reads in this process, which gives the same.
+
+    What reading an example draws depends on the seed and the example there, as in a DataLoader's workers.
+    """
     serial = chainer.iterators.SerialIterator
+    several = getattr(chainer.iterators, "MultiprocessIterator", ())
 
     def reset(self):
         self._order = orders.ahead(self, len(self.dataset)) if self._shuffle else None
@@ -25,11 +31,14 @@ def read_as_a_loader(orders):
         n = len(self.dataset)
         self._previous_epoch_detail = self.epoch + self.current_position / float(n)
         start, stop = self.current_position, min(self.current_position + self.batch_size, n)
-        if self._order is None:
-            batch = self.dataset[start:stop]
-        else:
+        data = lockstep.SeededExamples(self.dataset, orders.seed) if isinstance(self, several) else self.dataset
+        if self._order is not None:
             orders.use(self._order)
-            batch = [self.dataset[index] for index in self._order[start:stop]]
+            batch = [data[index] for index in self._order[start:stop]]
+        elif data is self.dataset:
+            batch = data[start:stop]
+        else:
+            batch = [data[index] for index in range(start, stop)]
         # one that leaves a short last batch out has a size of a class of its own
         left_out = self.batch_size if type(self.batch_size) is not int else 1
         self.is_new_epoch = stop + left_out > n
@@ -40,14 +49,11 @@ def read_as_a_loader(orders):
         return batch
 
     serial.reset, serial.__next__, serial.next = reset, following, following
-    _in_one_process(serial)
+    if several:
+        _in_one_process(several, serial)
 
 
-def _in_one_process(serial):
-    several = getattr(chainer.iterators, "MultiprocessIterator", None)
-    if several is None:
-        return
-
+def _in_one_process(several, serial):
     def make(self, dataset, batch_size, repeat=True, shuffle=True, *args, **kwargs):
         self.dataset, self.batch_size, self._repeat, self._shuffle = dataset, batch_size, repeat, shuffle
         self.reset()
