@@ -15,6 +15,10 @@ from chainer2torch.plan.questions.lazy_layers import has_its_size, may_be_lazy
 _ARRAYS = frozenset({"data", "array"})
 _OF_NUMBERS = frozenset({"abs", "absolute", "clip", "exp", "log", "sign", "sqrt", "square", "tanh"})
 _NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
+_OTHER_SHAPES = frozenset(
+    {"T", "concatenate", "expand_dims", "flatten", "pad", "ravel", "repeat", "reshape", "rollaxis", "squeeze", "stack"}
+    | {"swapaxes", "take", "tile", "transpose"}
+)
 _DEVICE = "chainer.backends.cuda.Device"
 
 
@@ -70,11 +74,13 @@ def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, 
 
 
 def _changes(owner: ast.expr, value: ast.expr) -> bool:
-    """Whether a value is a new array that is made of that of ``owner``."""
+    """Whether a value is a new array of the same shape that is made of that of ``owner``."""
     text = ast.unparse(owner)
+    nodes = nodes_of(value)
+    if any(isinstance(n, ast.Subscript) or isinstance(n, ast.Attribute) and n.attr in _OTHER_SHAPES for n in nodes):
+        return False
     return isinstance(value, (ast.BinOp, ast.Call, ast.UnaryOp)) and any(
-        isinstance(node, ast.Attribute) and node.attr in _ARRAYS and ast.unparse(node.value) == text
-        for node in nodes_of(value)
+        isinstance(node, ast.Attribute) and node.attr in _ARRAYS and ast.unparse(node.value) == text for node in nodes
     )
 
 

@@ -54,3 +54,8 @@ def test_an_array_that_is_put_back_is_not_written_into() -> None:
 def test_without_such_a_graph_a_parameter_holds_the_new_array() -> None:
     line = "p.data = np.clip(p.data, -0.25, 0.25)"
     assert "copy_" not in equal(clipped(FRESH, line))
+
+
+def test_an_input_may_get_another_shape() -> None:
+    line = "x = chainer.Variable(x); x.data = x.data.reshape((1, 8)).astype('f'); x = x.data"
+    assert "copy_" not in equal(clipped(OLD, line))
