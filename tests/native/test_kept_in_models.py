@@ -1,4 +1,4 @@
-"""What a model keeps under computed names, and a model that is made here or else loaded: both meet arrays of NumPy's."""
+"""What a model keeps under computed names, and a model that is made here or else loaded, meet arrays of NumPy's."""
 
 import pytest
 

@@ -52,7 +52,8 @@ def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut) -> No
         lines = ["pass"]
     edit = ReplaceStatement(start, "\n".join(lines), operands) if lines else Remove(start)
     decisions.edit(statement, edit)
-    if cut.models and context.analysis.once(_keeps_by_computed_names):
+    keeps = context.analysis.once(_keeps_by_computed_names)
+    if cut.models and keeps:
         decisions.mark(call.func, context.rules.rows[_ROW], _ROW, "review", _KEPT, "C2T300")
     else:
         decisions.mark(call.func, context.rules.rows[_ROW], _ROW, "exact")

@@ -86,7 +86,7 @@ def _changes(owner: ast.expr, value: ast.expr) -> bool:
 
 def _is_kept(context: Context, owner: ast.expr) -> bool:
     """Whether the array of before has a name, too, or stands in a container: it may be put back."""
-    function = context.source.enclosing(owner, (ast.FunctionDef, ast.AsyncFunctionDef)) or context.source.tree
+    function = context.source.enclosing(owner, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
     text = ast.unparse(owner)
     for node in nodes_of(function):
         if not isinstance(node, ast.Attribute) or node.attr not in _ARRAYS or not isinstance(node.ctx, ast.Load):
