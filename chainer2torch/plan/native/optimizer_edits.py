@@ -362,9 +362,8 @@ class _Writer:
         context, decisions, function = self.context, self.decisions, places.function_of(self.context, call)
         lines = [h for h in self.hooks if h.way is Way.LINE and h.context.module is context.module]
         lines = [h for h in lines if places.function_of(context, h.call) is function]
-        crossed = self._crossed(use)
+        crossed, given = self._crossed(use), loss_given(call)
         crosses = ast.unparse(use.node) in crossed
-        given = loss_given(call)
         if not lines and not given:
             whole, step = (call, _CROSSED) if crosses else (attribute, "self.step")
             decisions.replace(whole, step, {"self": context.operand(use.node)})
