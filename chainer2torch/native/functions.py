@@ -59,7 +59,8 @@ def accuracy(y: Tensor, t: Tensor, ignore_label: int | None = None) -> Tensor:
 
 def hinge(x: Tensor, t: Tensor, norm: str = "L1") -> Tensor:
     """One-against-all hinge loss of scores (N, C); F.multi_margin_loss is another. Source: chainer.functions.hinge."""
-    sign = 1 - 2 * F.one_hot(t.long(), x.shape[1]).to(x.dtype)
+    sign = torch.ones_like(x)
+    sign[torch.arange(len(x), device=x.device), t.long()] = -1  # a label of -1 is the last class
     losses = F.relu(1 + sign * x)
     return (losses if norm == "L1" else losses**2).sum() / len(x)
 

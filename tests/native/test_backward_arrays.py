@@ -33,6 +33,7 @@ FORMS = [
     "self.xp.asarray(np.arange(3)[::-1], 'f')",
     "chainer.Variable(xp.asarray(o))",
     "chainer.Variable(np.arange(3, dtype='f')[::-1])",
+    "chainer.Variable(np.asarray(np.arange(3, dtype='f')[::-1]))",
     "chainer.as_variable(o)",
     "chainer.dataset.to_device(-1, o)",
     "self.w[xp.asarray(o)]",

@@ -42,6 +42,11 @@ BODIES = [
     "return [one(chainer.Variable(np.ones(3, 'f')))]",
     "xs = {'a': chainer.Variable(np.ones(3, 'f'))}\n    F.sum(xs['a'] * 2).backward()\n"
     "    return [v.grad for k, v in xs.items()]",
+    # of a value in the middle: what it is made of needs no gradient that anybody reads, but the graph does
+    "x = chainer.Variable(np.ones(3, 'f'))\n    z = 2 * x\n    y = F.sum(z * z)\n    y.backward(retain_grad=True)\n"
+    "    return [z.grad]",
+    "x = chainer.Variable(np.ones(3, 'f'))\n    h = F.tanh(x * 2)\n    h += 1\n    z = F.exp(-h)\n    y = F.sum(z)\n"
+    "    y.backward(True)\n    return [z.grad]",
 ]
 
 

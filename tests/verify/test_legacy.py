@@ -21,6 +21,7 @@ from tests.verify.test_script import CHAINER, TORCH
 WORKER = Path(__file__).resolve().parents[2] / "chainer2torch" / "verify" / "worker"
 SHARED = {
     "batch_order",
+    "old_iterators",
     "clipped_norms",
     "shared_parameters",
     "old_names",

@@ -132,4 +132,4 @@ def copydata(self: torch.Tensor, var: torch.Tensor) -> None:
         initialize_parameter(var, tuple(self.shape))  # type: ignore[arg-type]
     elif is_lazy(self):
         self.materialize(var.shape)
-    self.detach().copy_(var.detach())
+    self.data.copy_(var.detach())  # a graph that was made before goes backward with the new values, as in Chainer

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.graphs import may_hold_graph
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement
@@ -12,6 +16,10 @@ from chainer2torch.plan.questions.trained_models import trained_model
 
 _ROW = "chainer.Variable.unchain_backward"
 _BACKWARD = "chainer.Variable.backward"
+_KEPT = (
+    "the model keeps values under computed names: one that a layer computed behind the cut leads back into the graph "
+    "that backward() has freed; detach what that layer gets"
+)
 
 
 def run(context: Context) -> Decisions:
@@ -44,7 +52,32 @@ def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut) -> No
         lines = ["pass"]
     edit = ReplaceStatement(start, "\n".join(lines), operands) if lines else Remove(start)
     decisions.edit(statement, edit)
-    decisions.mark(call.func, context.rules.rows[_ROW], _ROW, "exact")
+    keeps = context.analysis.once(_keeps_by_computed_names)
+    if cut.models and keeps:
+        decisions.mark(call.func, context.rules.rows[_ROW], _ROW, "review", _KEPT, "C2T300")
+    else:
+        decisions.mark(call.func, context.rules.rows[_ROW], _ROW, "exact")
+
+
+def _keeps_by_computed_names(analysis: Analysis) -> bool:
+    """Whether a model keeps what its layers compute under names that are computed, too: ``setattr(self, name, y)``."""
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "setattr"
+        and len(call.args) == 3
+        and not isinstance(call.args[1], ast.Constant)
+        and _is_computed(analysis, call.args[2])
+        for cls in analysis.classes.values()
+        if analysis.is_link(Inst(cls))
+        for name, method in cls.methods.items()
+        if name != "__init__"
+        for call in nodes_of(method.node)
+    )
+
+
+def _is_computed(analysis: Analysis, value: ast.expr) -> bool:
+    return not isinstance(value, ast.Constant) and any(map(may_hold_graph, options(analysis.kind(value))))
 
 
 def _stop(context: Context, decisions: Decisions, call: ast.Call, names: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.analysis import helpers_of_steps
-from chainer2torch.plan.native import graph_crossings, heeding, places
+from chainer2torch.plan.native import heeding, places
 from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
@@ -43,6 +43,7 @@ from chainer2torch.plan.native.optimizers import (
     needs_target,
     target_clears,
 )
+from chainer2torch.plan.questions import graph_crossings
 from chainer2torch.plan.questions.bare_links import parameters_of
 from chainer2torch.plan.questions.read_gradients import asks_for_missing
 from chainer2torch.plan.questions.rows import row_of_kind
@@ -361,9 +362,8 @@ class _Writer:
         context, decisions, function = self.context, self.decisions, places.function_of(self.context, call)
         lines = [h for h in self.hooks if h.way is Way.LINE and h.context.module is context.module]
         lines = [h for h in lines if places.function_of(context, h.call) is function]
-        crossed = self._crossed(use)
+        crossed, given = self._crossed(use), loss_given(call)
         crosses = ast.unparse(use.node) in crossed
-        given = loss_given(call)
         if not lines and not given:
             whole, step = (call, _CROSSED) if crosses else (attribute, "self.step")
             decisions.replace(whole, step, {"self": context.operand(use.node)})

@@ -16,19 +16,21 @@ _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"
 _NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
 
 
-def beside_others(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
-    """A value beside one that is no tensor for sure."""
+def beside_others(
+    context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind, at: ast.expr
+) -> None:
+    """A value beside one that is no tensor for sure, at ``at``."""
     if not _of_either(context, decisions, side, kind, other):
-        beside_unknown(context, decisions, side, kind, other)
+        beside_unknown(context, decisions, side, kind, other, at)
 
 
 def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:
     """Brings what is an array of NumPy at times, and a tensor at others, to the host where it meets NumPy's arrays.
 
     ``gamma * following * (1 - done)`` with ``following = last if t == n - 1 else values[t + 1]``: PyTorch refuses to
-    compute with both. Whether it is such a value.
+    compute with both. Whether it is such a value, whose result no function of Chainer's gets.
     """
-    if not is_of_either(kind) or not (is_of_either(other) or _is_of_host(other)):
+    if not is_of_either(kind) or not (is_of_either(other) or _is_of_host(other)) or _goes_to_chainer(context, side):
         return False
     if isinstance(side, ast.BinOp):  # what it is made of has been brought there, and it stays there
         left, right = context.analysis.kind(side.left), context.analysis.kind(side.right)
@@ -84,11 +86,14 @@ def _is_one_number(kind: Kind) -> bool:
     return all(isinstance(k, HostArray) and k.rank == 0 for k in options(kind))
 
 
-def beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> None:
+def beside_unknown(
+    context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind, at: ast.expr
+) -> None:
     """An array of NumPy's or CuPy's in a link, beside what nobody knows: beside CuPy's that is none of NumPy's.
 
     Beside what is a tensor for one caller and an array for another, it is a tensor where a model or a function of
-    Chainer's gets the result: PyTorch takes both.
+    Chainer's gets the result: PyTorch takes both. So is it beside what a link keeps (``at``), of which nobody knows
+    what it is: ``F.relu(y - getattr(self, name))``.
     """
     kinds = options(other)
     if isinstance(kind, HostArray) and any(isinstance(k, Tensor) for k in kinds):
@@ -96,9 +101,21 @@ def beside_unknown(context: Context, decisions: Decisions, side: ast.expr, kind:
             wrap(context, decisions, side, tensor_of(context, side))
         return
     cls = context.enclosing_class(side)
+    if isinstance(kind, HostArray) and other == UNKNOWN and _is_kept(at) and _goes_to_chainer(context, side):
+        if cls is not None and context.analysis.derives(cls, "chainer.Link"):
+            wrap(context, decisions, side, tensor_of(context, side))
+            wrap(context, decisions, at, tensor_of(context, at))
+            return
     if UNKNOWN in options(other) and is_moved_to_device(kind) and cls is not None:
         if context.analysis.derives(cls, "chainer.Link"):
             wrap(context, decisions, side, tensor_of(context, side))
+
+
+def _is_kept(node: ast.expr) -> bool:
+    """``self.last``, ``getattr(self, 'state%d' % i)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr" and node.args:
+        return isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _goes_to_chainer(context: Context, node: ast.expr) -> bool:

@@ -49,6 +49,7 @@ _REVERSING = frozenset(
 )
 # methods, and functions of NumPy, that give another view of the same values
 _VIEWING = frozenset({"expand_dims", "moveaxis", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"})
+_GIVING_BACK = frozenset({"numpy.asarray", "numpy.asanyarray", "chainer.backends.cuda.to_cpu"})  # what is an array
 # parameters that take one array, in every function of Chainer's; layers that do
 _ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
 _OF_ONE_INPUT: tuple[str, ...] = (
@@ -384,8 +385,10 @@ def runs_backwards(context: Context, node: ast.expr, depth: int = 0, function: a
         if isinstance(callee, Func):
             inner = callee.info.node
             return any(runs_backwards(context, value, depth + 1, inner) for value in returned(inner))
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
-            seen = node.args[0] if isinstance(callee, Ref) and node.args else node.func.value
+        same = isinstance(callee, Ref) and callee.name in _GIVING_BACK
+        if same or isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWING:
+            held = getattr(node.func, "value", node.func)
+            seen = node.args[0] if isinstance(callee, Ref) and node.args else held
             return runs_backwards(context, seen, depth, function)
         whole = not any(keyword.arg == "return_param" for keyword in node.keywords)
         return isinstance(callee, Ref) and callee.name in _REVERSING and whole

@@ -214,9 +214,7 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
         or means_the_same(call, node.attr)
         or not all(k == UNKNOWN or isinstance(k, (Tensor, HostArray)) for k in kinds)
         or not any(isinstance(k, Tensor) for k in kinds)
-        or _OF_LISTS & {k.arg for k in call.keywords}
-        or node.attr == "mean"
-        and any(k.arg not in ("axis", "keepdims") for k in call.keywords)
+        or (_OF_LISTS | ({"dtype", "out"} if node.attr == "mean" else set())) & {k.arg for k in call.keywords}
     ):
         return False
     _with_methods(context, decisions, node)

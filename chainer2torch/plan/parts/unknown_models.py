@@ -6,6 +6,7 @@ Chainer's models make Variables of the arrays of NumPy that they are called with
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from chainer2torch.analysis.kinds import UNKNOWN, Func, HostArray, Kind, Ref, Tensor, options
 from chainer2torch.analysis.source import within
@@ -46,19 +47,28 @@ def _gives_variable(context: Context, call: ast.Call) -> bool:
         return all(isinstance(kind, Tensor) and not kind.array for kind in given)
     if _is_asked(context, call, parent):
         return True
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return False
-    name, scope = parent.targets[0].id, context.source.enclosing(call, *_FUNCTIONS) or context.source.tree
+    target, scope = parent.targets[0], context.source.enclosing(call, *_FUNCTIONS) or context.source.tree
+    names = {name.id for name in (target.elts if isinstance(target, ast.Tuple) else [target]) if _is_name(name)}
     return any(
-        use.id == name and isinstance(use.ctx, ast.Load) and _is_asked(context, use, context.source.parents.get(use))
+        use.id in names and isinstance(use.ctx, ast.Load) and _is_asked(context, use, context.source.parents.get(use))
         for use in within(scope).of(ast.Name)
     )
+
+
+def _is_name(node: ast.expr) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
 
 
 def _is_asked(context: Context, value: ast.expr, parent: ast.AST | None) -> bool:
     if isinstance(parent, ast.Attribute):
         return parent.attr in _OF_VARIABLES
-    callee = context.analysis.kind(parent.func) if isinstance(parent, ast.Call) and value in parent.args else None
+    if not isinstance(parent, ast.Call) or value not in parent.args:
+        return False
+    callee = context.analysis.kind(parent.func)
+    if isinstance(parent.func, ast.Attribute) and parent.func.attr == "update" and value is not parent.args[0]:
+        callee = context.analysis.kind(parent.args[0])  # optimizer.update(F.mean_squared_error, y, t)
     return isinstance(callee, Ref) and callee.name.startswith("chainer.functions.")
 
 

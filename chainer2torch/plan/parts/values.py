@@ -9,11 +9,16 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.questions.graph_crossings import crosses_anywhere
 from chainer2torch.plan.questions.lazy_layers import has_its_size, may_be_lazy
 
 _ARRAYS = frozenset({"data", "array"})
 _OF_NUMBERS = frozenset({"abs", "absolute", "clip", "exp", "log", "sign", "sqrt", "square", "tanh"})
 _NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
+_OTHER_SHAPES = frozenset(
+    {"T", "concatenate", "expand_dims", "flatten", "pad", "ravel", "repeat", "reshape", "rollaxis", "squeeze", "stack"}
+    | {"swapaxes", "take", "tile", "transpose"}
+)
 _DEVICE = "chainer.backends.cuda.Device"
 
 
@@ -56,12 +61,40 @@ def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, 
     """What ``x.array = value`` becomes: ``x`` holds that array from now on.
 
     A parameter that waits for its shape would forget it with the first input: the helper gives it the shape. One with
-    whose array the value is computed does not wait.
+    whose array the value is computed does not wait. Where a graph outlives a step, it goes backward with the values of
+    then in Chainer; in PyTorch it holds the memory that the parameter had, so the new values are written into it.
     """
     if context.choices.style != "native" or not _has_shape(context, owner, value):
         return helper
     whole = all(isinstance(k, Tensor) for k in options(context.analysis.kind(value)))
-    return f"{target}.data = {'value' if whole else tensor_of(context, value)}"
+    made = "value" if whole else tensor_of(context, value)
+    if _changes(owner, value) and context.analysis.once(crosses_anywhere) and not _is_kept(context, owner):
+        return f"{target}.data.copy_({made})"
+    return f"{target}.data = {made}"
+
+
+def _changes(owner: ast.expr, value: ast.expr) -> bool:
+    """Whether a value is a new array of the same shape that is made of that of ``owner``."""
+    text = ast.unparse(owner)
+    nodes = nodes_of(value)
+    if any(isinstance(n, ast.Subscript) or isinstance(n, ast.Attribute) and n.attr in _OTHER_SHAPES for n in nodes):
+        return False
+    return isinstance(value, (ast.BinOp, ast.Call, ast.UnaryOp)) and any(
+        isinstance(node, ast.Attribute) and node.attr in _ARRAYS and ast.unparse(node.value) == text for node in nodes
+    )
+
+
+def _is_kept(context: Context, owner: ast.expr) -> bool:
+    """Whether the array of before has a name, too, or stands in a container: it may be put back."""
+    function = context.source.enclosing(owner, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    text = ast.unparse(owner)
+    for node in nodes_of(function):
+        if not isinstance(node, ast.Attribute) or node.attr not in _ARRAYS or not isinstance(node.ctx, ast.Load):
+            continue
+        parent = context.source.parents.get(node)
+        if isinstance(parent, (ast.Assign, ast.Tuple, ast.List, ast.Dict)) and ast.unparse(node.value) == text:
+            return True
+    return False
 
 
 def _has_shape(context: Context, owner: ast.expr, value: ast.expr) -> bool:

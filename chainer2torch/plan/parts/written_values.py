@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
@@ -12,13 +12,10 @@ from chainer2torch.analysis.kinds import (
     Const,
     Dct,
     Func,
-    HostArray,
     Inst,
     Kind,
-    Lst,
     Ref,
     Tensor,
-    Tup,
     Union,
     options,
     scalar_type,
@@ -29,6 +26,17 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.host_values import is_held_by_anything, is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
+from chainer2torch.plan.parts.written_kinds import (
+    holds_arrays,
+    holds_arrays_inside,
+    holds_kind,
+    holds_shapes,
+    is_number_at_times,
+    is_reported,
+    is_sized,
+    is_written_anew,
+    may_be_number,
+)
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
@@ -36,10 +44,8 @@ _SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
-_NUMBERS = ("bool", "float", "int")
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
-_CONTAINERS = (Dct, Lst, Tup)
 _FILLING = frozenset({"extend", "insert", "setdefault", "update"})
 _WRITING = frozenset({f"builtins.{name}" for name in ("ascii", "print", "repr", "str")})
 _WRITING |= {"click.echo", "pprint.pformat", "pprint.pprint", "rich.print", "tqdm.tqdm.write", "warnings.warn"}
@@ -72,7 +78,7 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
 def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """The arguments of a call that writes them: ``print(x, file=stream)``."""
     for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
-        as_text(context, decisions, argument, callee == _REPR and _is_number_at_times(context.kind(argument)))
+        as_text(context, decisions, argument, callee == _REPR and is_number_at_times(context.kind(argument)))
 
 
 def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
@@ -129,8 +135,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
                 for value in (*_put_into(context, node), *_put_under(context, node))
             )
             or several
-            and _is_written_anew(kind)
-            or _holds_arrays_inside(kind)
+            and is_written_anew(kind)
+            or holds_arrays_inside(kind)
             or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
         ):
@@ -138,14 +144,14 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             (_array_of_variable if variables else wrap)(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
-        elif inside and not isinstance(node, ast.Attribute) and _may_be_number(kind):
+        elif inside and not isinstance(node, ast.Attribute) and may_be_number(kind):
             alone = all(isinstance(one, Tensor) and one.rank == 0 for one in options(kind))
             whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
             template = "value.item()" if whole else "value.cpu().numpy()[()]" if alone else "compat.shown(value)"
             wrap(context, decisions, node, template)
         elif inside and not isinstance(node, ast.Attribute) and is_held_by_anything(context, node):
             wrap(context, decisions, node, "compat.shown(value)")
-        elif _is_reported(kind):
+        elif is_reported(kind):
             _array_of_variable(context, decisions, node, "compat.shown(value)")
         elif _is_variable(context, node, kind):
             _array_of_variable(context, decisions, node)
@@ -188,13 +194,6 @@ def _is_computed(context: Context, value: ast.expr) -> bool:
     return True
 
 
-def _is_reported(kind: Kind) -> bool:
-    """Whether it is a number, an array or a Variable, as what models report is: ``observation['main/loss']``."""
-    kinds = options(kind)
-    either = [one for one in kinds if isinstance(one, Tensor) and one.either and one.rank == 0]
-    return 0 < len(either) < len(kinds) and all(one in either or scalar_type(one) in _NUMBERS for one in kinds)
-
-
 def _array_of_variable(
     context: Context, decisions: Decisions, node: ast.expr, template: str = "value.detach().cpu().numpy()"
 ) -> None:
@@ -225,10 +224,6 @@ def _is_none_at_times(context: Context, value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         return any(isinstance(one, ast.Constant) and one.value is None for one in returned_here(context, value))
     return isinstance(value, ast.Constant) and value.value is None
-
-
-def _holds_arrays_inside(kind: Kind) -> bool:
-    return isinstance(kind, _CONTAINERS) and not _are_arrays(kind) and holds_arrays(kind)
 
 
 def _is_shape_of_unknown(context: Context, node: ast.expr) -> bool:
@@ -267,65 +262,6 @@ def _is_table(context: Context, call: ast.AST) -> bool:
         return False
     table = context.analysis.kind(call.func.value)
     return call.func.attr in ("items", "values") and isinstance(table, Dct) and holds_arrays(table)
-
-
-def _is_written_anew(kind: Kind) -> bool:
-    """Whether one of several things that a value may be is an array or holds some, and another is none of NumPy's."""
-    plain = all(
-        isinstance(one, HostArray) or isinstance(one, Tensor) and one.array or scalar_type(one) is not None
-        for one in options(kind)
-    )
-    return holds_arrays(kind) and not plain  # else `compat.to_host` does
-
-
-def _are_arrays(kind: Kind) -> bool:
-    """Whether it is a list or tuple of arrays with axes alone, which have a short form."""
-    items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
-    return bool(items) and all(isinstance(one, Tensor) and one.rank for item in items for one in options(item))
-
-
-def is_sized(kind: Kind) -> bool:
-    """Whether it is known to be the shape of a tensor, or a tuple of numbers beside one."""
-    kinds = options(kind)
-    tuples = all(isinstance(one, Tup) and not one.names or isinstance(one, Lst) and one.sized for one in kinds)
-    return tuples and any(isinstance(one, (Lst, Tup)) and one.sized for one in kinds)
-
-
-def holds_shapes(kind: Kind) -> bool:
-    """Whether the shape of a tensor is somewhere inside, or is one of the things that it may be."""
-    return holds_kind(kind, lambda one: isinstance(one, (Lst, Tup)) and one.sized)
-
-
-def holds_kind(kind: Kind, is_meant: Callable[[Kind], bool]) -> bool:
-    """Whether something is somewhere inside, or is one of the things that a value may be."""
-    return is_meant(kind) or any(holds_kind(one, is_meant) for one in _inside(kind))
-
-
-def _inside(kind: Kind) -> tuple[Kind, ...]:
-    """What a container holds, or each of the kinds that a value may be."""
-    if isinstance(kind, Union):
-        return kind.ordered
-    if isinstance(kind, (Lst, Tup)):
-        return (kind.element,) if isinstance(kind, Lst) else kind.items
-    return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
-
-
-def _may_be_number(kind: Kind) -> bool:
-    """Whether it is an array, or an element of one, or a number in some cases: what is known to have axes is none."""
-    kinds = options(kind)
-    arrays = [one for one in kinds if isinstance(one, Tensor) and one.array and not one.rank]
-    others = [one for one in kinds if one not in arrays and not (isinstance(one, HostArray) and not one.rank)]
-    return bool(arrays) and all(scalar_type(one) in _NUMBERS for one in others)
-
-
-def _is_number_at_times(kind: Kind) -> bool:
-    """Whether it is a number in some cases and an array without axes in others, as sums are, and means of them."""
-    return _may_be_number(kind) and any(scalar_type(one) in _NUMBERS for one in options(kind))
-
-
-def holds_arrays(kind: Kind) -> bool:
-    """Whether an array that became a tensor is somewhere inside."""
-    return holds_kind(kind, lambda one: isinstance(one, Tensor) and (one.array or one.either))
 
 
 def _parts(context: Context, node: ast.expr) -> list[ast.expr]:

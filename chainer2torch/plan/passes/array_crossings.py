@@ -323,7 +323,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
-            beside_others(context, decisions, side, kind, other)
+            beside_others(context, decisions, side, kind, other, at)
             continue
         if kind == UNKNOWN and is_held_by_class(context, at):  # its callers may hand arrays of NumPy
             wrap(context, decisions, side, tensor_of(context, side))

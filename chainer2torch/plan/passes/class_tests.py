@@ -37,6 +37,8 @@ def run(context: Context) -> Decisions:
                     _class_test(context, decisions, cls, node)
         elif isinstance(node, ast.Attribute) and node.attr in _OF_BASE:
             _base_method(context, decisions, node)
+        elif isinstance(node, ast.Attribute) and node.attr == "ndarray":
+            _annotation(context, decisions, node)
         elif isinstance(node, ast.Compare) and not _type_test(context, decisions, node):
             for side in (node.left, *node.comparators):
                 for cls in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]:
@@ -210,6 +212,23 @@ def _cupy_type(context: Context, decisions: Decisions, node: ast.Compare, test: 
         template = "isinstance(x, torch.Tensor) and x.is_cuda"
     decisions.replace(node, "not " * test.negated + template, {"x": context.operand(variable or test.value)})
     _mark_cupy_array(context, decisions, test.cls, variable is not None)
+
+
+def _annotation(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
+    """``def f(x: cupy.ndarray) -> cupy.ndarray``: a tensor, on whichever device."""
+    top: ast.AST = node
+    while isinstance(parent := context.source.parents.get(top), ast.expr):
+        top = parent
+    stands = (
+        isinstance(parent, ast.arg)
+        or isinstance(parent, ast.AnnAssign)
+        and top is parent.annotation
+        or isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and top is parent.returns
+    )
+    if stands and _is_cupy_array(context, node):
+        decisions.replace(node, "torch.Tensor", {})
+        _mark_cupy_array(context, decisions, node, True)
 
 
 def _fetching(context: Context, test: ast.Call) -> ast.expr | None:

@@ -14,7 +14,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddKeyword
 from chainer2torch.plan.parts.host_values import wrap
-from chainer2torch.plan.parts.written_values import holds_arrays
+from chainer2torch.plan.parts.written_kinds import holds_arrays
 
 _ROUND = Ref("builtins.round")
 _DIVMOD, _CODE = Ref("builtins.divmod"), "C2T320"

@@ -107,13 +107,38 @@ class _Asking:
             if isinstance(node, ast.Attribute) and node.attr in _OF_GRADIENTS and not _is_called_module(node):
                 asked.add(_last_name(node.value))
         calls = []
+        keeps = False  # gradients of values in the middle, which need a graph, so that what they are made of needs one
         for call in source.of(ast.Call):
             assert isinstance(call, ast.Call)
             callee = _last_name(call.func)
+            keeps |= callee == "backward" and _keeps_all(call)
             if callee == "grad" and len(call.args) > 1:  # chainer.grad(outputs, inputs)
                 asked |= {_last_name(n) for n in nodes_of(call.args[1]) if isinstance(n, (ast.Name, ast.Attribute))}
             calls.append((callee, tuple(_meant(argument) for argument in call.args)))
-        return cls(frozenset(asked), parameters, rest, tuple(calls), tuple(_renamed(source)))
+        same = (*_renamed(source), *(_computed(source) if keeps else ()))
+        return cls(frozenset(asked), parameters, rest, tuple(calls), same)
+
+
+def _keeps_all(call: ast.Call) -> bool:
+    """``y.backward(retain_grad=True)``, or anything else than false."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "retain_grad")]
+    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
+
+
+def _computed(source: Source) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Names and what they are computed of with operators and functions, which have no parameters that are trained."""
+    for node in source.of(ast.Assign, ast.AugAssign):
+        assert isinstance(node, (ast.Assign, ast.AugAssign))
+        parts = nodes_of(node.value)
+        if any(isinstance(part, ast.Call) and not _is_function(part.func) for part in parts):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = frozenset(part.id for part in parts if isinstance(part, ast.Name))
+        yield frozenset().union(*(_meant(target) for target in targets)), names
+
+
+def _is_function(callee: ast.expr) -> bool:
+    return isinstance(callee, ast.Attribute) and _last_name(callee.value) in ("F", "functions")
 
 
 def _renamed(source: Source) -> Iterator[tuple[frozenset[str], frozenset[str]]]:

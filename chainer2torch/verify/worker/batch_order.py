@@ -87,7 +87,12 @@ def chainer_as_a_loader(seed, orders=None, whole=False):
         from chainer.iterators import _statemachine
         from chainer.iterators import ShuffleOrderSampler
     except ImportError:
-        return ["the order and the size of batches: this Chainer is too old to be given those of a DataLoader"]
+        from . import old_iterators
+
+        old_iterators.read_as_a_loader(orders or Orders(seed))
+        if whole:
+            _leave_out_short_batches(always=whole == "all")
+        return []
     orders = orders or Orders(seed)
 
     def order(self, current_order, current_position):

@@ -38,6 +38,19 @@ def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | a
     return frozenset(walk.crossed)
 
 
+def crosses_anywhere(analysis: Analysis) -> bool:
+    """Whether a graph outlives a step in some function or file of the program."""
+    for module in analysis.project.modules.values():
+        source = module.source
+        if ".backward(" not in source.text and ".update(" not in source.text:
+            continue
+        if crossed(analysis, source.tree) or any(
+            crossed(analysis, function) for function in source.of(ast.FunctionDef, ast.AsyncFunctionDef)
+        ):
+            return True
+    return False
+
+
 def is_outlived(context: Context, function: ast.AST, optimizer: ast.expr) -> bool:
     """Whether a function steps an optimizer that it finds itself, and is called again with a part of the same graph.
 
@@ -310,4 +323,4 @@ def _bound(statement: ast.Assign | ast.AugAssign) -> list[str]:
     return [n.id for target in targets for n in nodes_of(target) if isinstance(n, ast.Name)]
 
 
-__all__ = ["crossed", "is_outlived"]
+__all__ = ["crossed", "crosses_anywhere", "is_last", "is_outlived"]
