@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.interpreter import COMPUTED
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Method, Ref, Tup, Union, scalar_type
 from chainer2torch.analysis.models.link_children import of_blocks
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
@@ -207,6 +208,18 @@ def _is_layer_without(kind: Kind, name: str, rules: Rules) -> bool:
     if not isinstance(kind, Inst) or not isinstance(kind.cls, str) or not kind.cls.startswith("chainer.links."):
         return False
     return rules.member(kind.cls, name) is None and name not in of_blocks(kind.cls)
+
+
+def lacks_in_all_classes(facts: Facts, kind: Kind, name: str) -> bool:
+    """Whether an object of a class of the project has no such attribute: neither its classes nor Chainer's know it."""
+    if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
+        return False
+    return all(
+        not ({name, "__getattr__", "__getattribute__"} & owner.methods.keys() or {name, COMPUTED} & owner.attrs.keys())
+        if isinstance(owner, ClassInfo)
+        else owner == "builtins.object" or owner.startswith("chainer.") and facts.rules.member(owner, name) is None
+        for owner in facts.mro(kind.cls)
+    )
 
 
 def is_number_without(kind: Kind, name: str) -> bool:
