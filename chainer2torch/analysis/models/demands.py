@@ -109,14 +109,24 @@ def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool
     parent = source.parents.get(node)
     if node.attr == "data":
         return _is_taken_as_array(facts, parent, node) and not facts.once(_has_own_data)
+    if node.attr == "grad":  # of a layer's parameter
+        of_layer = isinstance(node.value, ast.Attribute) and node.value.attr == "W"
+        return of_layer and isinstance(node.ctx, ast.Load) and not _asks_for_none(parent)
     return (
         node.attr == "array"
         and isinstance(node.ctx, ast.Load)
         and not (isinstance(node.value, ast.Name) and node.value.id in _MODULES)
         and not (isinstance(parent, ast.Call) and parent.func is node)
-        and not isinstance(parent, ast.Compare)
+        and not _asks_for_none(parent)
         and not facts.once(_has_own_array)
         and not is_of_another_library(facts, source, node.value)
+    )
+
+
+def _asks_for_none(node: ast.AST | None) -> bool:
+    """Whether it is ``x.array is None``, or another comparison with None."""
+    return isinstance(node, ast.Compare) and any(
+        isinstance(side, ast.Constant) and side.value is None for side in (node.left, *node.comparators)
     )
 
 
