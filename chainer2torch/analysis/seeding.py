@@ -7,11 +7,13 @@ nothing is known, and what it keeps in attributes would stay unknown.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from chainer2torch.analysis.module_index import FuncInfo
 
 
+_SPECIAL = re.compile(r"__\w+__")
 Named = dict[FuncInfo, frozenset[str]]  # the names that stand in each function
 
 
@@ -33,5 +35,5 @@ def _names(func: FuncInfo) -> Iterator[str]:
 
 
 def _name(func: FuncInfo) -> str:
-    """The name by which a function is called: a constructor by that of its class."""
-    return func.cls.name if func.cls is not None and func.name == "__init__" else func.name
+    """The name by which a function is called: a constructor, or ``__call__`` and the like, by that of its class."""
+    return func.cls.name if func.cls is not None and _SPECIAL.fullmatch(func.name) else func.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Kind, Lst, Partial, Ref, Tup
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Kind, Lst, Partial, Ref, Tup, options
 from chainer2torch.analysis.models.array_kinds import entering
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ def made(args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Partial | None:
 
 
 def _is_nested(kind: Kind) -> bool:
-    """Whether a value may hold a partial itself, or tuples in tuples; a tuple of arrays does not."""
-    if isinstance(kind, Tup):
-        return any(isinstance(item, (Partial, Lst, Dct, Tup)) for item in kind.items)
-    return isinstance(kind, (Partial, Lst, Dct))
+    """Whether a value may hold a partial itself, or tuples in tuples; a tuple or a list of arrays does not."""
+    items = kind.items if isinstance(kind, Tup) else options(kind.element) if isinstance(kind, Lst) else ()
+    return any(isinstance(item, (Partial, Lst, Dct, Tup)) for item in items) or isinstance(kind, (Partial, Dct))
 
 
 def called(
