@@ -12,12 +12,7 @@ from chainer2torch.analysis.folding import fold, repeated, row, table
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
-from chainer2torch.analysis.models.demands import (
-    is_number_without,
-    lacks_in_all_classes,
-    only_of_variables,
-    options_with,
-)
+from chainer2torch.analysis.models.demands import is_number_without, lacks_member, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
 from chainer2torch.analysis.models.xp_modules import CUPY, OF_UNKNOWN, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
@@ -310,7 +305,7 @@ class Expressions(Interpreter):
         if isinstance(kind, Union):
             found = [(k, self._attribute(k, name)) for k in options_with(kind, name, self.rules)]
             # `model.leaf(x)` is called on none of the models that have no such method
-            having = [given for k, given in found if given != UNKNOWN or not lacks_in_all_classes(self, k, name)]
+            having = [given for k, given in found if given != UNKNOWN or not lacks_member(self, k, name)]
             return join_all(having or [given for _, given in found])
         return self._attribute(kind, name)
 

@@ -74,8 +74,8 @@ class _ArrayMethods:
         return self.x.amax(self._axes(axis), keepdim=keepdims)
 
     def mean(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.mean
-        x = self.x if self.x.is_floating_point() else self.x.double()
-        return x.mean(self._axes(axis), keepdim=keepdims)
+        dtype = None if self.x.is_floating_point() else torch.float64
+        return self.x.mean(self._axes(axis), keepdim=keepdims, dtype=dtype)
 
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:  # where: of_numpy.min
         return self.x.amin(self._axes(axis), keepdim=keepdims)

@@ -162,7 +162,8 @@ class LateSGD(LateOptimizer, torch.optim.SGD):
     lr = _setting("lr")  # where: opt.lr, set.lr, getattr
 
     def __init__(self, lr: float = 0.01):
-        super().__init__(lr=lr)
+        super().__init__(lr=0.0)
+        self.param_groups[0]["lr"] = lr  # one below zero torch.optim refuses where it is handed over
 
 
 class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
@@ -197,7 +198,8 @@ class LateAdaGrad(LateOptimizer, torch.optim.Adagrad):
     eps = _setting("eps")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, lr: float = 0.001, eps: float = 1e-8):
-        super().__init__(lr=lr, eps=eps)
+        super().__init__(lr=0.0, eps=eps)
+        self.param_groups[0]["lr"] = lr  # one below zero torch.optim refuses where it is handed over
         self.register_step_pre_hook(_start_sums)
 
 

@@ -45,6 +45,7 @@ LONGER = {
     "params_of": (52, 7),
     "params": (50, 6),  # the walk, and how a Sequential counts
     "parameter_name": (50, 6),
+    "numpy_methods": (52, 5),  # a method for each name, which goes where nobody says it
     "name_in_hook": (53, 7),
     "Function": (72, 6),  # both protocols of a program's own functions, on the CPU and a GPU
     "FunctionNode": (70, 5),

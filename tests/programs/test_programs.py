@@ -30,7 +30,7 @@ LEFT = {
     "config_keys": {"chainer.using_config"},
     "gan": {"chainer.Variable.unchain_backward"},
     "own_updaters": {"chainer.Variable.unchain_backward"},
-    "metrics": {"?.array"},  # of what was reported
+    "metrics": {"chainer.Variable.array"},  # of what was reported
     "modes": {"chainer.Variable.requires_grad", "chainer.config.train"},
     "tagger_converter": {"chainer.backends.cuda.cupy"},
     "ptb_style": {"chainer.Variable.unchain_backward"},

@@ -35,7 +35,8 @@ RATCHET = {
     # names that today's Python has dropped without an equal are marked now
     # reviews: `to_gpu(device)` (manual before), and children of what `Recurrent` is mixed into, which may be stacked
     # and a drawing of the graph with its text (`dump`), manual and uncounted before
-    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1600, "review": 66, "manual": 14, "left": 19},
+    # and `creator` of values that nobody knows, which raised
+    ("chainerrl", "0.8.0"): {"files": 71, "sites": 1600, "review": 68, "manual": 14, "left": 19},
 }
 
 

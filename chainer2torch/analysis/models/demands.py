@@ -220,7 +220,7 @@ def _is_layer_without(kind: Kind, name: str, rules: Rules) -> bool:
     return rules.member(kind.cls, name) is None and name not in of_blocks(kind.cls)
 
 
-def lacks_in_all_classes(facts: Facts, kind: Kind, name: str) -> bool:
+def lacks_member(facts: Facts, kind: Kind, name: str) -> bool:
     """Whether an object of a class of the project has no such attribute: neither its classes nor Chainer's know it."""
     if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
         return False

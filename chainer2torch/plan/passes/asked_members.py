@@ -52,7 +52,9 @@ def _decide(context: Context, decisions: Decisions, call: ast.Call, function: st
     rows = [_row(context, kind, name) for kind in kinds]
     if not any(row is not None and _changes(row, name) for row in rows):
         asked = any(isinstance(kind, Unknown) for kind in kinds) and name in DISTINCTIVE and context.beside_chainer
-        if asked and not _is_module(context, call.args[0]):
+        # an earlier run knew more of the value, and said so here
+        told = any(f".{name}: " in line and " ?." not in line for line in context.comments_above(call))
+        if asked and not told and not _is_module(context, call.args[0]):
             decisions.mark(call.func, None, f"?.{name}", "review", _MAY_LACK.format(name=name), _CODE)
         return asked
     certain = all(row is not None for row in rows) and isinstance(call.args[1], ast.Constant)

@@ -147,7 +147,8 @@ def main(chosen):
 def test_an_update_with_a_loss_function_ends_at_cuts():
     program = """
 def train(model):
-    first, second = [optimizers.AdaGrad(0.01), optimizers.SGD(0.1)]
+    both = [optimizers.AdaGrad(0.01), optimizers.SGD(0.1)]
+    first, second = both
     first.setup(model.l1)
     second.setup(model.l2)
     rng, sums = np.random.RandomState(0), []
