@@ -32,12 +32,26 @@ def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kin
     """
     if not is_of_either(kind) or not (is_of_either(other) or _is_of_host(other)) or _goes_to_chainer(context, side):
         return False
+    met = [context.analysis.kind(part) for part in _operands(context, side)]
+    if not any(map(_is_of_host, met)) or not all(is_of_either(k) or _is_of_host(k) for k in met):
+        return False  # what is a tensor for sure, or may be one, refuses what was brought to the host
     if isinstance(side, ast.BinOp):  # what it is made of has been brought there, and it stays there
         left, right = context.analysis.kind(side.left), context.analysis.kind(side.right)
         if _is_of_host(left) or _is_of_host(right) or is_of_either(left) and is_of_either(right):
             return True
     wrap(context, decisions, side, "compat.to_host(value)")
     return True
+
+
+def _operands(context: Context, side: ast.expr) -> list[ast.expr]:
+    """What the whole expression around an operand computes with, but for numbers."""
+    whole: ast.AST = side
+    while isinstance(around := context.source.parents.get(whole), (ast.BinOp, ast.UnaryOp)):
+        whole = around
+    parts = [n for n in ast.walk(whole) if isinstance(n, (ast.BinOp, ast.UnaryOp))]
+    found = [end for n in parts for end in ([n.operand] if isinstance(n, ast.UnaryOp) else [n.left, n.right])]
+    ends = [end for end in found if not isinstance(end, (ast.BinOp, ast.UnaryOp))]
+    return [end for end in ends if scalar_type(context.analysis.kind(end)) is None]
 
 
 def is_of_either(kind: Kind) -> bool:

@@ -46,7 +46,16 @@ def _may_be_of_tensor(context: Context, node: ast.expr) -> bool:
         name = node.id if isinstance(node, ast.Name) else ""
     named = name.lower().endswith("dtype") and context.analysis.kind(node) == UNKNOWN
     known = named and context.imports_chainer and not context.migrated
+    if isinstance(node, ast.Attribute) and not _is_kept(context, node):
+        return False
     return known and context.ask(_hands_on_dtypes, context.source.tree)
+
+
+def _is_kept(context: Context, node: ast.Attribute) -> bool:
+    """Whether a class of the file keeps something under that name: what cases of a test have there is NumPy's."""
+    return any(
+        other.attr == node.attr and isinstance(other.ctx, ast.Store) for other in context.source.of(ast.Attribute)
+    )
 
 
 def _hands_on_dtypes(context: Context, tree: ast.Module) -> bool:
