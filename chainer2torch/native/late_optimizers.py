@@ -173,7 +173,8 @@ class LateCorrectedMomentumSGD(LateOptimizer, torch.optim.SGD):
     momentum = _setting("momentum")  # where: opt.momentum, set.momentum, getattr
 
     def __init__(self, lr: float = 0.01, momentum: float = 0.9):
-        super().__init__(lr=lr, momentum=momentum)
+        super().__init__(lr=0.0, momentum=momentum)
+        self.param_groups[0]["lr"] = lr  # one below zero torch.optim refuses where it is handed over
         self.register_step_pre_hook(fill_missing_gradients)
 
 

@@ -86,8 +86,9 @@ def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
     if isinstance(node, ast.FormattedValue) and (node.format_spec is None or node.conversion != -1):
         as_text(context, decisions, node.value)
     elif isinstance(node, ast.Assert) and node.msg is not None:
-        if is_shape(context, node.msg) or is_sized(context.analysis.kind(node.msg)):
-            as_text(context, decisions, node.msg)  # what else is asserted seldom says more than itself
+        for part in node.msg.elts if isinstance(node.msg, ast.Tuple) else [node.msg]:
+            if is_shape(context, part) or is_sized(context.analysis.kind(part)):
+                as_text(context, decisions, part)  # what else is asserted seldom says more than itself
 
 
 def shows_whole(text: str) -> bool:
