@@ -15,6 +15,8 @@ from chainer2torch.plan.questions.lazy_layers import has_its_size, may_be_lazy
 _ARRAYS = frozenset({"data", "array"})
 _OF_NUMBERS = frozenset({"abs", "absolute", "clip", "exp", "log", "sign", "sqrt", "square", "tanh"})
 _NUMBERS = frozenset({"argmax", "argmin", "device", "dtype", "item", "ndim", "shape", "size", "tolist"})
+# what gives the values of an array in memory of its own
+_COPIES = frozenset({"array", "asarray", "ascontiguousarray", "astype", "copy", "deepcopy", "to_cpu", "to_gpu"})
 _OTHER_SHAPES = frozenset(
     {"T", "concatenate", "expand_dims", "flatten", "pad", "ravel", "repeat", "reshape", "rollaxis", "squeeze", "stack"}
     | {"swapaxes", "take", "tile", "transpose"}
@@ -74,8 +76,15 @@ def held_array(context: Context, owner: ast.expr, value: ast.expr, helper: str, 
 
 
 def _changes(owner: ast.expr, value: ast.expr) -> bool:
-    """Whether a value is a new array of the same shape that is made of that of ``owner``."""
+    """Whether a value is a new array of the same shape that is made of that of ``owner``.
+
+    A mere copy of it is none: ``p.array = p.array.copy()`` wants memory of its own, which nobody shares.
+    """
     text = ast.unparse(owner)
+    if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _COPIES:
+        given = [value.func.value, *value.args] if isinstance(value.func, ast.Attribute) else value.args
+        if any(isinstance(g, ast.Attribute) and g.attr in _ARRAYS and ast.unparse(g.value) == text for g in given):
+            return False
     nodes = nodes_of(value)
     if any(isinstance(n, ast.Subscript) or isinstance(n, ast.Attribute) and n.attr in _OTHER_SHAPES for n in nodes):
         return False

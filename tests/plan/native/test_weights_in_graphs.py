@@ -56,6 +56,12 @@ def test_without_such_a_graph_a_parameter_holds_the_new_array() -> None:
     assert "copy_" not in equal(clipped(FRESH, line))
 
 
+@pytest.mark.parametrize("copy", ["p.data.copy()", "np.array(p.data)", "copy.deepcopy(p.array)"])
+def test_a_copy_is_memory_of_its_own(copy: str) -> None:
+    """As where parameters of two models stop to share theirs."""
+    assert "copy_" not in equal("import copy\n" + clipped(OLD, f"p.data = {copy}"))
+
+
 def test_an_input_may_get_another_shape() -> None:
     line = "x = chainer.Variable(x); x.data = x.data.reshape((1, 8)).astype('f'); x = x.data"
     assert "copy_" not in equal(clipped(OLD, line))
