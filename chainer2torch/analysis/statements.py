@@ -70,8 +70,8 @@ class Statements(Interpreter):
         for target in node.targets:
             if isinstance(kind, Unknown) and _is_same_name(target, node.value):
                 continue  # it raises, or says nothing: what the name is on other ways stands
-            kind = _row(kind, node.value, self.facts) if isinstance(target, (ast.Tuple, ast.List)) else kind
-            self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else kind)
+            held = _row(kind, node.value, self.facts) if isinstance(target, (ast.Tuple, ast.List)) else kind
+            self.assign(target, Tensor() if isinstance(kind, Unknown) and self._goes_backward(target) else held)
             self._unpacked_shape(target, node.value)
 
     def _goes_backward(self, target: ast.expr) -> bool:
