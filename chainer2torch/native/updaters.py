@@ -98,7 +98,6 @@ class BatchUpdater:
         self.device = device
         self.converter = converter or collate  # where: .converter
         self.input_device = self._device = self.device  # where: input_device, _device
-        self._batches = {id(each): endless(each) for each in self._iterators.values()}  # where: next_batch
         for each in self._optimizers.values():
             if device is not None and getattr(each, "target", None) is not None:
                 each.target.to(device)
@@ -109,7 +108,8 @@ class BatchUpdater:
     def next_batch(self, name: str = "main") -> Any:  # where: next_batch
         if name != "main" and self._iterators[name] is self._iterators["main"]:
             raise ValueError("the main iterator has another name: its batches are counted")
-        return next(self._batches[id(self._iterators[name])])
+        batches: dict[int, Any] = self.__dict__.setdefault("_batches", {})  # of an `__init__` of its own, too
+        return next(batches.setdefault(id(self._iterators[name]), endless(self._iterators[name])))
 
     def get_optimizer(self, name: str) -> Any:
         return self._optimizers[name]

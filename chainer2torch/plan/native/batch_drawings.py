@@ -25,6 +25,7 @@ import dataclasses
 
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.native.own_inits import init_of
 
 HOLDERS = frozenset({"get_iterator", "_iterators"})
 _CORE = "update_core"
@@ -57,7 +58,7 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     parents, nodes = cls.module.source.parents, list(nodes_of(cls.node))
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
     apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
-    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
+    held = [n for n in _holders(cls, nodes) if parents[n] not in apart]
     said = {n.attr for n in nodes_of(cls.module.source.tree) if isinstance(n, ast.Attribute)}
     found: dict[str, Drawing] = {}
     for name, method in methods.items():
@@ -73,6 +74,12 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     if held:
         return None
     return _handed_on(cls, methods, found)
+
+
+def _holders(cls: ClassInfo, nodes: list[ast.AST]) -> list[ast.Attribute]:
+    """Where a class names what holds its iterators, but for an ``__init__`` that fills it itself."""
+    filling = {id(n.targets[0]) for n in nodes_of(init) if isinstance(n, ast.Assign)} if (init := init_of(cls)) else set()
+    return [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and id(n) not in filling]
 
 
 def further_draws(cls: ClassInfo) -> list[tuple[ast.Call, ast.expr]]:
@@ -92,7 +99,7 @@ def own_draws(cls: ClassInfo) -> list[Drawing] | None:
     parents, nodes = cls.module.source.parents, list(nodes_of(cls.node))
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
     apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
-    held = [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and parents[n] not in apart]
+    held = [n for n in _holders(cls, nodes) if parents[n] not in apart]
     found: list[Drawing] = []
     for method in (n for n in cls.node.body if isinstance(n, ast.FunctionDef)):
         inside = list(nodes_of(method))

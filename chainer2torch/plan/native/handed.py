@@ -34,6 +34,7 @@ from chainer2torch.plan.native.batch_drawings import (
     own_draws,
 )
 from chainer2torch.plan.native.batches_drawn import draws_of, draws_one
+from chainer2torch.plan.native.own_inits import first_counts
 from chainer2torch.plan.native.updater_choices import choices
 from chainer2torch.plan.questions.device_specs import device_or_none
 
@@ -121,7 +122,7 @@ def _is_simple(analysis: Analysis, cls: ClassInfo) -> bool:
     if not derives(cls, _UPDATER):
         return True
     bases = [owner for owner in analysis.mro(cls) if isinstance(owner, str)]
-    own = _CLOCKWORK.intersection((*cls.methods, *cls.attrs))
+    own = _CLOCKWORK.intersection((*cls.methods, *cls.attrs)) - ({"iteration"} if first_counts(cls) else set())
     if bases[:1] != [_STANDARD] or own or draws_of(analysis, cls) is None:
         return False
     if any(_asks_itself(node) for node in nodes_of(cls.node)):
@@ -130,7 +131,9 @@ def _is_simple(analysis: Analysis, cls: ClassInfo) -> bool:
 
 
 def _asks_itself(node: ast.AST, counters: Collection[str] = _COUNTERS - _WITHIN) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in counters and is_self(node.value)
+    if not isinstance(node, ast.Attribute) or node.attr not in counters or not is_self(node.value):
+        return False
+    return counters is not _WITHIN or isinstance(node.ctx, ast.Load)  # what begins to count asks nothing
 
 
 def counting(analysis: Analysis) -> frozenset[ModuleInfo]:
@@ -153,6 +156,8 @@ class _Asked:
 
     def is_one(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.Attribute) or node.attr not in _BETWEEN or _is_of_trainer(self.analysis, node):
+            return False
+        if not isinstance(node.ctx, ast.Load):
             return False
         owners = [k.cls for k in options(self.analysis.kind(node.value)) if isinstance(k, Inst)]
         return any(self.analysis.derives(cls, _UPDATER) for cls in owners)
@@ -267,6 +272,7 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
         else:
             for drawing in (drawings_of(info) if _CORE in info.methods else None) or ():
                 _emit_method(context, decisions, drawing)
+        _remove(context, decisions, first_counts(info))
         for call, name in further_draws(info):
             decisions.replace(call, f"self.{NEXT_BATCH}(NAME)", {"NAME": context.operand(name)})
 

@@ -12,6 +12,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_of
+from chainer2torch.plan.native.own_inits import first_counts
 from chainer2torch.plan.native.programs import TRAINER, UPDATER, Unclear
 
 _ITERATOR = "chainer.dataset.Iterator"
@@ -26,6 +27,7 @@ def counts_itself(analysis: Analysis, cls: ClassInfo) -> bool:
     """Whether epochs end where a class says, and not after so many batches of a data set. Raises Unclear."""
     owners = [owner for owner in analysis.mro(cls) if isinstance(owner, ClassInfo)]
     own = {name for owner in owners for name in (*owner.methods, *owner.attrs)}
+    own -= {"iteration"} if any(map(first_counts, owners)) else set()
     if analysis.derives(cls, TRAINER):
         raise Unclear(f"`{cls.name}` counts by itself")
     if analysis.derives(cls, _ITERATOR):
