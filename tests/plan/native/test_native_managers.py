@@ -327,6 +327,24 @@ def test_an_updater_may_fill_what_its_base_keeps(filling, made, trainer, tmp_pat
     assert ours["seen"] == theirs["seen"] != []
 
 
+def test_an_updater_that_fills_them_counts_on_from_a_snapshot(tmp_path):
+    """What the updater and its iterators count is saved with the manager."""
+    counted = FILLED.format(FILLINGS["display"]).replace(
+        "batch = self", "seen.append(self.iteration)\n        batch = self"
+    )
+    program = PROGRAM.replace(IN_TURN, "    updater = Filled(train_iter, optimizer)\n")
+    program = program[program.index("{before}") :]
+    saving = "trainer.extend(extensions.snapshot(filename='last'), trigger=(1, 'epoch'))"
+    first = {**USUAL, "before": SEES + counted, "more": saving, "stop": "(1, 'epoch')"}
+    further = {**first, "more": "chainer.serializers.load_npz(out + '/last', trainer)", "stop": "(2, 'epoch')"}
+    sides = [both(program.format(**one), head=HEAD) for one in (first, further)]
+    for side in (0, 1):
+        for program in sides:
+            with one_order():
+                run(program[side], program[side]["Net"](), tmp_path / str(side))
+        assert [program[side]["seen"] for program in sides] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
 # programs in which only the updater knows how many iterations an epoch has
 OWN_CLOCKS = {
     "two batches, or one of another class": {
