@@ -78,7 +78,9 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
 
 def _holders(cls: ClassInfo, nodes: list[ast.AST]) -> list[ast.Attribute]:
     """Where a class names what holds its iterators, but for an ``__init__`` that fills it itself."""
-    filling = {id(n.targets[0]) for n in nodes_of(init) if isinstance(n, ast.Assign)} if (init := init_of(cls)) else set()
+    filling = (
+        {id(n.targets[0]) for n in nodes_of(init) if isinstance(n, ast.Assign)} if (init := init_of(cls)) else set()
+    )
     return [n for n in nodes if isinstance(n, ast.Attribute) and n.attr in HOLDERS and id(n) not in filling]
 
 

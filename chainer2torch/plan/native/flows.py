@@ -288,14 +288,6 @@ def class_around(context: Context, node: ast.expr) -> ClassInfo | None:
     return context.analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
 
 
-def is_no_container(context: Context, parent: ast.AST, node: ast.expr) -> bool:
-    """``isinstance(optimizer, dict)``: neither is one."""
-    if not isinstance(parent, ast.Call) or len(parent.args) != 2 or parent.args[0] is not node:
-        return False
-    names = {getattr(context.kind(part), "name", "") for part in (parent.func, parent.args[1])}
-    return "builtins.isinstance" in names and not names.isdisjoint({"builtins.dict", "builtins.list", "builtins.tuple"})
-
-
 def is_test(parent: ast.AST, node: ast.expr) -> bool:
     """``if optimizer:``, ``optimizer is None``: true of both."""
     if isinstance(parent, ast.Compare):

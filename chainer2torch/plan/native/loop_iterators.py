@@ -23,17 +23,16 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import flows, places
+from chainer2torch.plan.native import places
+from chainer2torch.plan.native.filled_updaters import is_asked, is_drawn_inside, is_filled_in
 from chainer2torch.plan.native.loaders import Need, need_of
 from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Concern, Objects, Use
-from chainer2torch.plan.project_rules import has_short_iterators
 from chainer2torch.plan.questions.plain_batches import may_hold_lists
 from chainer2torch.rules.signature import BindError, Bound
 
-_MODULE, _BASE = "chainer.iterators.", "chainer.dataset.Iterator"
-_UPDATER = "chainer.training.updaters.StandardUpdater"
+_MODULE = "chainer.iterators."
 WORKERS = {"SerialIterator": "", "MultiprocessIterator": "n_processes", "MultithreadIterator": "n_threads"}
 _KNOWN = frozenset(
     "dataset batch_size repeat shuffle n_processes n_threads n_prefetch shared_mem dataset_timeout".split()
@@ -114,8 +113,8 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
     uses = [use for use in objects.uses_of(inst) if is_read(use)]
     need = need_of(objects, inst)
     if need is not None:
-        uses = [use for use in uses if need is Need.BATCHES or not _is_drawn_by_updater(objects, use)]
-        if isinstance(need, str) or not all(_is_idle(use) for use in uses):
+        lists = need is not Need.BATCHES  # which an updater draws itself, or the loop hands over
+        if isinstance(need, str) or not all(_is_idle(use) or lists and is_drawn_inside(use) for use in uses):
             return need if isinstance(need, str) else "read in a loop and by the training"
         form = Form.BATCHES if need is Need.DRAWN else Form.LOADER
         return Iterator(form, bound, (), need is Need.BATCHES)
@@ -185,11 +184,6 @@ def _is_returned(objects: Objects, inst: Inst) -> bool:
 
 def _is_next(use: Use) -> bool:
     return draw_of(use.context, use) is not None
-
-
-def _is_drawn_by_updater(objects: Objects, use: Use) -> bool:
-    """Whether a batch is drawn in an updater of the program's own: the loop hands it over, or the updater draws it."""
-    return _is_next(use) and flows.is_in_class(use.context, use.node, _UPDATER)
 
 
 def _is_looped(use: Use) -> bool:
@@ -284,20 +278,6 @@ def _read_again(objects: Objects, inst: Inst, loops: Sequence[Loop]) -> str:
     return "" if once else "read again without a reset()"
 
 
-def _is_asked_its_class(use: Use) -> bool:
-    """``isinstance(it, Iterator)``: what takes the place of the class is written for all that iterators become."""
-    call, context = use.parent, use.context
-    if not isinstance(call, ast.Call) or len(call.args) != 2 or call.args[0] is not use.node or call.keywords:
-        return False
-    name = context.reference(call.args[1])
-    asked = name is not None and context.rules.canonical(name) == _BASE
-    return (
-        asked
-        and context.kind(call.func) == Ref("builtins.isinstance")
-        and has_short_iterators(context.analysis, context.module)
-    )
-
-
 def is_copied(use: Use) -> bool:
     call = use.parent
     kind = use.context.kind(call.func) if isinstance(call, ast.Call) else None
@@ -343,7 +323,7 @@ def used(objects: Objects, use: Use) -> str | None:
     if is_copied(use) and walk_over(use.context, use.node) is None:
         return ""
     if not is_read(use):
-        return "" if _is_asked_its_class(use) else None
+        return "" if is_asked(use) or is_filled_in(use) else None
     forms = [form_of(objects, inst) for inst in objects.of(use.context.kind(use.node))]
     known = [form for form in forms if isinstance(form, Iterator)]
     if len(known) < len(forms):

@@ -21,7 +21,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import NONE, Class, Inst, Kind, Method, Ref, Union, options
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import alike, flows, own_inits
+from chainer2torch.plan.native import alike, flows
 from chainer2torch.plan.native.calls import is_dict
 from chainer2torch.plan.native.use import Use
 from chainer2torch.plan.options import Options
@@ -311,8 +311,6 @@ class Objects:
             return f"`.{use.member}` has no counterpart"
         if isinstance(parent, (ast.Expr, ast.Delete)) or flows.is_test(parent, node) or self._goes_on(use):
             return ""
-        if flows.is_no_container(context, parent, node):
-            return ""
         if self._may_be_displayed(use) and flows.put_into(parent) is not None:
             return self._argument(use, taken)
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
@@ -341,8 +339,6 @@ class Objects:
                     reason = flows.passed(context, parent, use.node)
                 return reason if reason is not None else f"given to `{flows.short(parent.func)}`"
             if isinstance(parent, ast.Assign) and isinstance(argument, ast.expr) and self._may_be_displayed(use):
-                if own_inits.keeps(context, parent, argument):
-                    return ""
                 calls = flows.calls_of_display(context, argument) or []
                 reasons = [self._call(use, call, taken) for call in calls]
                 return next(filter(None, reasons), "") if calls and None not in reasons else "kept in a container"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.kinds import Class, Func, Inst, Ref, options
@@ -16,9 +16,9 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.native import own_inits
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import is_dict
+from chainer2torch.plan.native.filled_updaters import filled
 from chainer2torch.plan.native.flows import takers_of_display, written_in
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.places import is_reached_through
@@ -101,35 +101,21 @@ def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
     iterators = [node for value in values.values() for node in _of(objects, context, value, "iterators").values()]
     found = [(value, _of(objects, context, value, "optimizers")) for value in values.values()]
     optimizers = [(value, names) for value, names in found if names]
-    kept = _kept(objects, context, call) if len(optimizers) > 1 else {}
-    if len(optimizers) != 1 and not kept or not iterators:
+    put = filled(context, call, "_optimizers")
+    if put is not None and all(_is(objects, context, value, "optimizers") for value in put.values()):
+        named = filled(context, call, "_iterators") or {}
+        main = named.get("main", iterators[0] if len(iterators) == 1 else None)
+        return "it has no main iterator" if main is None else Given(main, put, several=True)
+    if len(optimizers) != 1 or not iterators:
         return "which optimizers and iterators it gets is not known"
-    mains = [names["main"] for v in values.values() if "main" in (names := _of(objects, context, v, "iterators"))]
-    main = mains[0] if len(mains) == 1 else _main_of(context, call, mains)
+    main = next(
+        (names["main"] for v in values.values() if "main" in (names := _of(objects, context, v, "iterators"))), None
+    )
     if main is None:
         return "it has no main iterator"
-    if kept:
-        return Given(main, kept, True)
     value, names = optimizers[0]
     several = not _is(objects, context, value, "optimizers")
     return Given(main, names, several, value if several and isinstance(value, ast.Name) else None)
-
-
-def _kept(objects: Objects, context: Context, call: ast.Call) -> dict[str, ast.expr]:
-    """The optimizers that the class of an updater keeps under names of its own, of several that a call hands over."""
-    made = [own_inits.kept_optimizers(cls, call) for cls in _classes(context, call)]
-    known = len(made) == 1 and all(_is(objects, context, node, "optimizers") for node in made[0].values())
-    return made[0] if known else {}
-
-
-def _main_of(context: Context, call: ast.Call, iterators: Sequence[ast.expr]) -> ast.expr | None:
-    """Which of several iterators that a call hands over is the main one: ``self._iterators = {'main': iterator_a}``."""
-    found = [own_inits.main_iterator(cls, call) for cls in _classes(context, call)]
-    return found[0] if len(found) == 1 and found[0] in iterators else None
-
-
-def _classes(context: Context, call: ast.Call) -> list[ClassInfo]:
-    return [kind.info for kind in options(context.kind(call.func)) if isinstance(kind, Class)]
 
 
 def _of(objects: Objects, context: Context, value: ast.expr, concern: str) -> dict[str, ast.expr]:
