@@ -11,6 +11,7 @@ from typing import Any
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.analysis.graphs import GraphUse
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, Tup, options
+from chainer2torch.plan import argument_guards
 from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
@@ -76,6 +77,7 @@ class Question:
     is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
     is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list
     is_made: Callable[[ast.expr], bool] = lambda _: False  # whether a call makes an array that torch can make itself
+    is_filled: Callable[[ast.expr], bool] = argument_guards.is_filled  # whether an argument is zeros or ones
     brought_back: Callable[[], bool] = bool  # of a move to the host: whether its array is one that stays a tensor
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts

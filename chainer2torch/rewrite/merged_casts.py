@@ -1,7 +1,8 @@
 """A tensor is made with the dtype that it is cast to: ``torch.as_tensor(a, dtype=torch.float32, device=d)``.
 
-Two rules write ``torch.as_tensor(a, device=d).to(torch.float32)``, one for the array and one for ``astype``. What the
-source has in these words stays as it is.
+Two rules write ``torch.as_tensor(a, device=d).to(torch.float32)``, one for the array and one for ``astype``. Ones and
+zeros, ``torch.ones(n, dtype=torch.int32).long()``, are the same numbers in any dtype. What the source has in these
+words stays as it is.
 """
 
 from __future__ import annotations
@@ -12,19 +13,26 @@ from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source
 
 _MAKERS = frozenset({"torch.as_tensor", "torch.tensor"})
-_SIGN = ".to(torch."
+_FILLED = frozenset({"torch.zeros", "torch.ones"})
+_SIGNS = (".to(torch.", ".long()", ".dtype)")
 # what gives an array that nobody else holds: `copy=True` has nothing to do there
 _FRESH = ("np.random.", "numpy.random.", "np.asarray(", "numpy.asarray(", "np.array(", "numpy.array(")
 
 
 def with_merged_casts(code: str, before: str) -> str:
     """The text with such pairs in one call; ``before`` is the text of the source."""
-    if _SIGN not in code:
+    if not any(sign in code for sign in _SIGNS):
         return code
     source = Source(code, parse(code))
     edits: list[tuple[int, int, str]] = []
     for node in source.of(ast.Call):
-        made = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "to" else None
+        made = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if made is not None and (given := _dtype_of_filled(made)) is not None and (dtype := _cast_to(node)):
+            (start, end), (_, last) = source.span(made), source.span(node)
+            if code[start:last] not in before and code.startswith(".", end):
+                edits += [(*source.span(given), dtype), (end, last, "")]
+            continue
+        made = made if isinstance(node.func, ast.Attribute) and node.func.attr == "to" else None
         if not isinstance(made, ast.Call) or not _is_plain(made) or not _casts(node, made):
             continue
         (start, end), (_, last) = source.span(made), source.span(node)
@@ -36,6 +44,27 @@ def with_merged_casts(code: str, before: str) -> str:
     for first, stop, new in sorted(edits, reverse=True):
         code = code[:first] + new + code[stop:]
     return code
+
+
+def _dtype_of_filled(made: ast.expr) -> ast.expr | None:
+    """The dtype in ``torch.ones(n, dtype=torch.int32, device=d)``."""
+    if not isinstance(made, ast.Call) or ast.unparse(made.func) not in _FILLED:
+        return None
+    given = {keyword.arg: keyword.value for keyword in made.keywords}
+    return given.get("dtype") if given.keys() <= {"dtype", "device"} else None
+
+
+def _cast_to(node: ast.Call) -> str:
+    """The dtype in ``.long()``, ``.to(torch.float32)`` and ``.to(y.dtype)``, as code; "" for any other call."""
+    method, args = getattr(node.func, "attr", ""), node.args
+    if method == "long" and not args and not node.keywords:
+        return "torch.int64"
+    dtype = args[0] if method == "to" and len(args) == 1 and not node.keywords else None
+    if not isinstance(dtype, ast.Attribute):
+        return ""
+    text = ast.unparse(dtype)
+    named = text.startswith("torch.") and text.count(".") == 1
+    return text if named or dtype.attr == "dtype" and isinstance(dtype.value, (ast.Name, ast.Attribute)) else ""
 
 
 def _is_plain(made: ast.Call) -> bool:

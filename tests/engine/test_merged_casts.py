@@ -20,6 +20,9 @@ MADE = "torch.as_tensor(np.random.normal(0, 1, (2, 3)), dtype=torch.float32, dev
         (f"{DRAWN}.to(torch.float32)[:, None]", f"{MADE}[:, None]"),
         ("torch.as_tensor(x).to(torch.int64)", "torch.as_tensor(x, dtype=torch.int64)"),
         ("torch.tensor(x).to(torch.int64, copy=True)", "torch.tensor(x, dtype=torch.int64)"),
+        ("torch.ones(3, dtype=torch.int32, device='cpu').long()", "torch.ones(3, dtype=torch.int64, device='cpu')"),
+        ("torch.zeros((2, 3), dtype=torch.int32).to(z.dtype)", "torch.zeros((2, 3), dtype=z.dtype)"),
+        ("torch.ones(3, dtype=torch.int32).to(torch.float64)", "torch.ones(3, dtype=torch.float64)"),
         (
             "torch.as_tensor(\n    x,\n    device='cpu').to(torch.bool)",
             "torch.as_tensor(\n    x, dtype=torch.bool,\n    device='cpu')",
@@ -32,7 +35,7 @@ def test_the_pair_is_one_call_that_gives_the_same(before, after):
     values = []
     for text in (before, after):
         np.random.seed(0)
-        values.append(eval(text, {"torch": torch, "np": np, "x": np.arange(6).reshape(2, 3) - 2}))
+        values.append(eval(text, {"torch": torch, "np": np, "x": np.arange(6).reshape(2, 3) - 2, "z": torch.ones(2)}))
     torch.testing.assert_close(*values, rtol=0, atol=0)
     assert values[0].dtype == values[1].dtype
 
@@ -48,6 +51,10 @@ def test_the_pair_is_one_call_that_gives_the_same(before, after):
         "torch.as_tensor(x).float().to(torch.float64)",
         "(torch.as_tensor(x)).to(torch.float64)",
         "torch.stack(x).to(torch.float64)",
+        "torch.full((3,), 0.5, dtype=torch.int32).long()",  # which may raise
+        "torch.ones(3, dtype=torch.int32, requires_grad=False).long()",
+        "torch.ones(3, dtype=torch.int32).to(device)",
+        "torch.ones(3, dtype=torch.int32).to(make().dtype)",
     ],
 )
 def test_what_stays(text):

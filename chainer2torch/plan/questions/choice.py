@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.match import Question, case_for, evaluate, names_of, parsed
 from chainer2torch.plan.questions.array_makers import maker
 from chainer2torch.plan.questions.asked_gradients import asks_gradient
+from chainer2torch.plan.questions.filled_values import stays_filled
 from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
 from chainer2torch.plan.questions.flatten import flattens
 from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
@@ -107,6 +108,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
         is_made=lambda node: maker(context, node) is not None,
+        is_filled=lambda node: stays_filled(context, node),
         brought_back=lambda: is_brought_back(context, call),
         walks_freely=lambda: walks_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),

@@ -1,4 +1,4 @@
-"""Updaters whose ``__init__`` calls that of no base, and keeps what it is handed in words of its own, beside Chainer."""
+"""Updaters whose ``__init__`` calls that of no base and fills what Chainer's fills, run beside Chainer."""
 
 import pytest
 
