@@ -14,6 +14,8 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import loop_iterators
 from chainer2torch.plan.native.calls import bound_call
+from chainer2torch.plan.native.filled_updaters import is_drawn_inside, is_filled_in
+from chainer2torch.plan.native.handed import are_handed
 from chainer2torch.plan.native.loop_iterators import Form, Iterator
 from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Objects, Use
@@ -59,6 +61,8 @@ def _is_handed_on(objects: Objects, use: Use) -> bool:
     if use.context.skipped.node(use.node):
         return False
     if _is_kept(objects, use):
+        return True
+    if (is_filled_in(use) or is_drawn_inside(use)) and are_handed(objects.analysis, use.context.module):
         return True
     if use.member:
         return use.member in _MEMBERS and loop_iterators.is_load(use)

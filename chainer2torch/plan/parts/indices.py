@@ -55,6 +55,10 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
         return
     if not any(isinstance(p, ast.Slice) and _is_negative(p.step) for p in parts) and not _mixed(context, parts):
         return
+    if _numbers_as_arrays(context, decisions, parts):
+        name = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
+        decisions.mark(node, None, f"numpy.ndarray.{name}", "exact", "", _CODE)
+        return
     if not isinstance(node.ctx, ast.Load):
         decisions.mark(
             node,
@@ -307,6 +311,25 @@ def _mixed(context: Context, parts: list[ast.expr]) -> bool:
         and any(scalar_type(k) == "int" for k in kinds)
         and any(isinstance(k, (Tensor, HostArray, Lst)) for k in kinds)
     )
+
+
+def _numbers_as_arrays(context: Context, decisions: Decisions, parts: Sequence[ast.expr]) -> bool:
+    """``x[b, :, i, j]``: beside arrays NumPy reads a number as an array of one, ``x[[b], :, i, j]``.
+
+    Arrays without axes, masks of one number and ``...`` are other cases.
+    """
+    rest = [p for p in parts if not isinstance(p, ast.Slice)]
+    kinds = {p: options(context.analysis.kind(p)) for p in rest}
+    numbers = [p for p in rest if all(scalar_type(k) == "int" for k in kinds[p])]
+    arrays = [k for p in rest if p not in numbers for k in kinds[p]]
+    steps = [p.step for p in parts if isinstance(p, ast.Slice) and p.step is not None]
+    if not numbers or not arrays or not all(isinstance(s, ast.Constant) for s in steps):
+        return False
+    if not all(isinstance(k, (Tensor, HostArray)) and k.rank and k.dtype != "bool" for k in arrays):
+        return False
+    for number in numbers:
+        decisions.wrap(number, "[value]")
+    return True
 
 
 def _is_negative(step: ast.expr | None) -> TypeGuard[ast.UnaryOp]:
