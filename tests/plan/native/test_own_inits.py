@@ -92,6 +92,7 @@ HANDED = {
     "two iterators": TWO,
     "a dictionary, if it is one": DICTIONARY,
     "its own count": ASKED,
+    "its own count, with what is not understood": {**ASKED, "extend": UNKNOWN, "stop": "(11, 'iteration')"},
     "one by one, with what is not understood": {**ONE_BY_ONE, "extend": UNKNOWN},
 }
 
@@ -102,14 +103,6 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     theirs, ours, code = both(PROGRAM.format(**{**USUAL, **HANDED[name]}), head=HEAD, trainer=trainer)
     assert "BatchUpdater):" in code and "updater.update_core(batch)" in code and "self.iteration = 0" not in code, code
     assert ("Late" in code) == ("extend" in HANDED[name]) and "Batches" not in code and ".next()" not in code, code
-    compare(theirs, ours, code, tmp_path)
-
-
-def test_what_counts_for_an_unknown_extension_draws_its_batches(tmp_path):
-    """The manager, and so the updater, is asked by somebody whom nobody sees."""
-    source = PROGRAM.format(**{**USUAL, **ASKED, "extend": UNKNOWN, "stop": "(11, 'iteration')"})
-    theirs, ours, code = both(source, head=HEAD)
-    assert "update_core(self):" in code and "self.iteration = 0" in code and "compat.Batches(" in code, code
     compare(theirs, ours, code, tmp_path)
 
 
