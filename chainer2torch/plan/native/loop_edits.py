@@ -24,7 +24,8 @@ from chainer2torch.plan.native.loop_iterators import (
     needs_collation,
 )
 from chainer2torch.plan.native.loop_shapes import Batch, Loop
-from chainer2torch.plan.native.managers import group_of
+from chainer2torch.plan.native.filled_updaters import is_drawn_inside, is_filled_in
+from chainer2torch.plan.native.managers import group_of, hand_over
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.project_rules import has_short_iterators
 from chainer2torch.plan.questions.device_specs import device_of_number
@@ -48,12 +49,22 @@ def run(context: Context) -> Decisions:
         for uses in objects.uses.values():
             inst = uses[0].inst
             if objects.concern(inst) is CONCERN and inst.site and objects.is_in(inst, context.module):
-                iterator = _light(objects, inst) if objects.reason(inst) else form_of(objects, inst)
+                iterator = _settled(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
         if is_native(context) and has_short_iterators(context.analysis, context.module):
             _class_tests(objects, context, decisions)
     return decisions
+
+
+def _settled(objects: Objects, inst: Inst) -> Iterator | str | None:
+    """What an iterator becomes; a loader has no ``next()`` for updaters that draw of what they have filled in."""
+    found = _light(objects, inst) if objects.reason(inst) else form_of(objects, inst)
+    if not isinstance(found, Iterator) or found.form is not Form.LOADER or found.collates or found.loops:
+        return found
+    filled = any(is_filled_in(use) or is_drawn_inside(use) for use in objects.uses_of(inst))
+    handed = not filled or hand_over(objects.context_of(objects.analysis.makers[inst.site]))
+    return found if handed else dataclasses.replace(found, form=Form.BATCHES)
 
 
 def _light(objects: Objects, inst: Inst) -> Iterator | None:
@@ -88,7 +99,7 @@ def _are_loaders(objects: Objects, context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name) or node.id not in arguments:
         return False
     kinds, found = options(context.kind(node)), objects.of(context.kind(node))
-    forms = [_light(objects, inst) if objects.reason(inst) else form_of(objects, inst) for inst in found if inst.site]
+    forms = [_settled(objects, inst) for inst in found if inst.site]
     known = bool(forms) and len(forms) == len(found) and all(isinstance(kind, (Inst, Dct, Const)) for kind in kinds)
     return known and all(isinstance(form, Iterator) and form.form is Form.LOADER for form in forms)
 

@@ -106,6 +106,15 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     compare(theirs, ours, code, tmp_path)
 
 
+@pytest.mark.parametrize("given", [{}, ONE_BY_ONE, ASKED], ids=["keyword arguments", "one by one", "its own count"])
+def test_where_the_trainer_stays_its_updater_draws_of_what_it_has_filled_in(given):
+    """A Trainer of Chainer's form hands nobody a batch, and a loader in such a dictionary has no ``next()``."""
+    stops = "trainer.stop_trigger = training.trigger.get_trigger((11, 'iteration'))"
+    source = HEAD + PROGRAM.format(**{**USUAL, **given, "extend": stops})
+    code = migrate_source(source, options=Options(style="native")).code
+    assert "compat.Trainer(" in code and "train_iter = compat.Batches(" in code and "update_core(self):" in code, code
+
+
 KEPT = {
     "another beginning": {"device": "self.where = kwargs.pop('device')\n        self.iteration = 4"},
     "a count of its own": {"more": "self.iteration += 1"},
