@@ -157,8 +157,10 @@ class _Reading:
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._assign(node.target, node.value, state)
         elif isinstance(node, ast.AugAssign):
-            name = ast.unparse(node.target)
-            state[name] = _joined(state, name, self._value(node.value, state))
+            name, added = ast.unparse(node.target), self._value(node.value, state)
+            for call in state.get(name, NOTHING).let_go:  # `loss += ...` reads what it adds to
+                self._uses(call, name, node.target)
+            state[name] = _joined(state, name, added)
         elif isinstance(node, ast.Return) and node.value is not None:
             self._value(node.value, state)  # what is returned is used
         return state
