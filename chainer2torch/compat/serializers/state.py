@@ -93,8 +93,12 @@ def _serialize_optimizer(serializer: Any, optimizer: torch.optim.Optimizer) -> N
 
 
 def _serialize_values(serializer: Any, part: Any) -> None:
-    """Stores or restores the values of an iterator's ``state_dict``, each under Chainer's key for it."""
-    state = part.state_dict()
-    known = {key: serializer(key.lstrip("_"), value) for key, value in state.items() if value is not None}
+    """Stores or restores the values of an iterator's ``state_dict``, each under Chainer's key; none for None."""
+    state = {key: (key.lstrip("_"), value) for key, value in part.state_dict().items()}
     if isinstance(serializer, StateReader):
-        part.load_state_dict({**state, **known})
+        known = {key: serializer(*pair) for key, pair in state.items() if pair[1] is not None or pair[0] in serializer}
+        part.load_state_dict({key: known.get(key, value) for key, (_, value) in state.items()})
+        return
+    for name, value in state.values():
+        if value is not None:
+            serializer(name, value)
