@@ -46,7 +46,8 @@ _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "sh
 _GROWS = frozenset({"append", "extend", "insert"})
 _GRAD = Ref("chainer.grad")
 _COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
-_WITHOUT_GRAPH = ("torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
+_OBSERVED = ("chainerrl.misc.batch_states.", "chainerrl.replay_buffer.batch_")  # they make arrays
+_WITHOUT_GRAPH = (*_OBSERVED, "torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,10 +158,9 @@ class _Reading:
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._assign(node.target, node.value, state)
         elif isinstance(node, ast.AugAssign):
-            name, added = ast.unparse(node.target), self._value(node.value, state)
-            for call in state.get(name, NOTHING).let_go:  # `loss += ...` reads what it adds to
-                self._uses(call, name, node.target)
-            state[name] = _joined(state, name, added)
+            name = ast.unparse(node.target)
+            self._names(node.target, state)  # `loss += ...` reads what it adds to
+            state[name] = _joined(state, name, self._value(node.value, state))
         elif isinstance(node, ast.Return) and node.value is not None:
             self._value(node.value, state)  # what is returned is used
         return state
