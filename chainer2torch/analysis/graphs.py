@@ -160,7 +160,11 @@ class _Reading:
         elif isinstance(node, ast.AugAssign):
             name = ast.unparse(node.target)
             self._names(node.target, state)  # `loss += ...` reads what it adds to
-            state[name] = _joined(state, name, self._value(node.value, state))
+            found = _joined(state, name, self._value(node.value, state))
+            if found.behind and all(isinstance(k, Tensor) for k in options(self.kind(node.target))):
+                step = Step(next(self.numbers))  # a sum is computed; a list that grows holds what it held
+                found = Value(frozenset({step.made}), found.behind | {step}, bound=True)
+            state[name] = found
         elif isinstance(node, ast.Return) and node.value is not None:
             self._value(node.value, state)  # what is returned is used
         return state
@@ -404,6 +408,3 @@ def may_hold_graph(kind: Kind) -> bool:
     if isinstance(kind, (Lst, Dct)):
         return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
-
-
-__all__ = ["GraphUse", "asked_only", "may_hold_graph", "uses_of_graphs"]

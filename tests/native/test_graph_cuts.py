@@ -54,6 +54,18 @@ def run(xs):
     loss_dis.backward()
     return [np.array(g.grad), np.array(d.grad)]
 """
+SUMMED = """
+def run(xs):
+    w = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
+    v = chainer.Parameter(np.array([[3.0, 2.0]], 'f'))
+    total = F.sum(w ** 2)
+    loss = F.sum(F.tanh(xs[0] * v))
+    total += loss
+    loss.unchain_backward()
+    total += 1
+    total.backward()
+    return [np.array(w.grad), np.array(v.grad is None)]
+"""
 LATER = """
 def run(xs):
     w = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
@@ -78,8 +90,9 @@ def run(xs):
             "compat.backward_until(loss_dis, fake_with_graph)",
         ),
         (LATER, "h = h.detach()"),
+        (SUMMED, "compat.backward_until(total, loss)"),
     ],
-    ids=["state", "stacked_state", "sum_goes_on", "critic", "critic_again", "name"],
+    ids=["state", "stacked_state", "sum_goes_on", "critic", "critic_again", "name", "sum_of_others"],
 )
 def test_gradients_are_chainers(program, written):
     theirs, ours, code = run(program)
