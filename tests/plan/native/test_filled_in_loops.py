@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainer2torch.engine import migrate_source
+from chainer2torch.engine import Options, migrate_source
 
 PROGRAM = """
 import chainer
@@ -11,9 +11,10 @@ from chainer import training
 
 
 class Up(training.StandardUpdater):
-    def __init__(self, it, opts, device=None):
+    def __init__(self, it, first, opts, device=None):
         self._iterators = {'main': it}
         self._optimizers = {}
+        self._optimizers['first'] = first
         FILL
         self.converter = chainer.dataset.concat_examples
         self.iteration = 0
@@ -24,13 +25,15 @@ class Up(training.StandardUpdater):
 
 
 def main(data):
+    first = chainer.optimizers.SGD()
+    first.setup(L.Linear(4, 3))
     opts = []
     for n in (2, 3):
         opt = chainer.optimizers.SGD()
         opt.setup(L.Linear(3, n))
         opts.append(opt)
     it = chainer.iterators.SerialIterator(data, 2)
-    trainer = training.Trainer(Up(it, opts), (2, 'epoch'))
+    trainer = training.Trainer(Up(it, first, opts), (2, 'epoch'))
     trainer.run()
 """
 
@@ -41,11 +44,10 @@ def main(data):
         "for i in range(len(opts)):\n            self._optimizers[str(i)] = opts[i]",
         "for i, opt in enumerate(opts):\n            self._optimizers['opt%d' % i] = opt",
         "self._optimizers.update((str(i), opt) for i, opt in enumerate(opts))",
-        "pass",
     ],
 )
 def test_optimizers_that_are_not_seen_keep_the_trainer(fill):
     """The whole project failed with an internal error."""
-    result = migrate_source(PROGRAM.replace("FILL", fill))
+    result = migrate_source(PROGRAM.replace("FILL", fill), options=Options(style="native"))
     assert result.error is None, result.error
-    assert "compat.Trainer(Up(it, opts)" in result.code, result.code
+    assert "compat.Trainer(Up(it, first, opts)" in result.code, result.code
