@@ -46,7 +46,8 @@ _NO_GRAPH = frozenset({"array", "backward", "data", "dtype", "grad", "ndim", "sh
 _GROWS = frozenset({"append", "extend", "insert"})
 _GRAD = Ref("chainer.grad")
 _COMPUTING = frozenset({"chainer", "chainercv", "chainermn", "chainerrl", "cupy", "torch"})  # builtins: `map`, `sum`
-_WITHOUT_GRAPH = ("torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
+_OBSERVED = ("chainerrl.misc.batch_states.", "chainerrl.replay_buffer.batch_")  # they make arrays
+_WITHOUT_GRAPH = (*_OBSERVED, "torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +159,12 @@ class _Reading:
             self._assign(node.target, node.value, state)
         elif isinstance(node, ast.AugAssign):
             name = ast.unparse(node.target)
-            state[name] = _joined(state, name, self._value(node.value, state))
+            self._names(node.target, state)  # `loss += ...` reads what it adds to
+            found = _joined(state, name, self._value(node.value, state))
+            if found.behind and all(isinstance(k, Tensor) for k in options(self.kind(node.target))):
+                step = Step(next(self.numbers))  # a sum is computed; a list that grows holds what it held
+                found = Value(frozenset({step.made}), found.behind | {step}, bound=True)
+            state[name] = found
         elif isinstance(node, ast.Return) and node.value is not None:
             self._value(node.value, state)  # what is returned is used
         return state
@@ -402,6 +408,3 @@ def may_hold_graph(kind: Kind) -> bool:
     if isinstance(kind, (Lst, Dct)):
         return may_hold_graph(kind.element)
     return kind == UNKNOWN or isinstance(kind, Tensor) and not kind.array
-
-
-__all__ = ["GraphUse", "asked_only", "may_hold_graph", "uses_of_graphs"]

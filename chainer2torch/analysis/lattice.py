@@ -12,8 +12,10 @@ from typing import Any
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     Batch,
+    Class,
     Const,
     Dct,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -33,6 +35,7 @@ from chainer2torch.analysis.kinds import (
 
 # A union of more kinds than this says too little to be worth its cost.
 _MAX_UNION = 16
+_MAX_FUNCTIONS = 48  # of a table of functions and classes of the program's own, each of which is called from there
 
 
 def join(a: Kind | None, b: Kind | None) -> Kind:
@@ -133,7 +136,8 @@ def _join_union(a: Kind, b: Kind) -> Kind:
 
 def _union(parts: list[Kind]) -> Kind:
     # A union whose parts are unrelated plain values tells a rule nothing.
-    if len(parts) > _MAX_UNION or UNKNOWN in parts:
+    most = _MAX_FUNCTIONS if all(isinstance(kind, (Class, Func)) for kind in parts) else _MAX_UNION
+    if len(parts) > most or UNKNOWN in parts:
         return UNKNOWN
     return Union(frozenset(parts), tuple(parts))
 

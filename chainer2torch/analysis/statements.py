@@ -28,7 +28,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import assigned, data, link_children, sequences
+from chainer2torch.analysis.models import assigned, data, link_children, methods
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import always, of_rank, told, whole
@@ -101,9 +101,9 @@ class Statements(Interpreter):
     def _stmt_AugAssign(self, node: ast.AugAssign) -> None:
         old = self.facts[node] = self.expr(node.target)  # the target itself is known by what it becomes
         value = self.expr(node.value)
-        extended = isinstance(node.op, ast.Add) and sequences.is_sequential(self, old)
+        extended = isinstance(node.op, ast.Add) and isinstance(old, Inst) and self.derives(old.cls, "chainer.ChainList")
         if extended and isinstance(old, Inst):
-            sequences.method_called(self, old, "__iadd__", [value], node)
+            methods.method(self, old, "__iadd__", [value], node)
         # it stays the same object, as does an array of NumPy, also where it is one for some callers only
         takes_arrays = not extended and all(isinstance(k, Tensor) and k.array for k in options(value))
         ways = [

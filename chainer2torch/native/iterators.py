@@ -32,14 +32,14 @@ class SerialIterator:
         self.reset()
 
     def reset(self) -> None:
-        self.current_position, self.epoch, self.is_new_epoch, self._previous = 0, 0, False, -1.0
+        self.current_position, self.epoch, self.is_new_epoch, self._previous_epoch_detail = 0, 0, False, -1.0
         self._order = self.order_sampler and self.order_sampler(np.arange(len(self.dataset)), 0)
 
     def __iter__(self) -> Any:
         return self
 
     def __next__(self) -> Any:
-        self._previous = self.epoch_detail
+        self._previous_epoch_detail = self.epoch_detail
         return self._read(self._indices())
 
     next = __next__
@@ -70,13 +70,14 @@ class SerialIterator:
 
     @property
     def previous_epoch_detail(self) -> float | None:
-        return None if self._previous < 0 else self._previous
+        return None if self._previous_epoch_detail < 0 else self._previous_epoch_detail
 
     def finalize(self) -> None:
         pass
 
     def state_dict(self) -> dict[str, Any]:
-        state = {key: vars(self)[key] for key in ("current_position", "epoch", "is_new_epoch", "_previous")}
+        names = ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail")
+        state = {key: vars(self)[key] for key in names}
         return {**state, "_order": None if self._order is None else torch.as_tensor(self._order)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -149,7 +150,7 @@ class MultiprocessIterator(SerialIterator):
                 generator=torch.Generator(),
             )
             self._batches = iter(loader)
-        self._previous = self.epoch_detail
+        self._previous_epoch_detail = self.epoch_detail
         batch = next(self._batches)
         self.__dict__.update(self._ahead.popleft())
         return batch
@@ -159,7 +160,7 @@ class MultiprocessIterator(SerialIterator):
     def _plan(self) -> Any:
         """The indices of the next batches; what the counters are after each of them waits in ``_ahead``."""
         plan = SerialIterator(range(len(self.dataset)), self.batch_size, self.repeat, False)
-        names = ("current_position", "epoch", "is_new_epoch", "_previous", "_order")
+        names = ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail", "_order")
         plan.__dict__.update({name: vars(self)[name] for name in names}, order_sampler=self.order_sampler)
         for indices in plan:
             self._ahead.append({name: vars(plan)[name] for name in names})

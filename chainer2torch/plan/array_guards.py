@@ -22,6 +22,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
+from chainer2torch.analysis.models.host_libraries import ONLY_NUMPY_READS
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.question import UNDECIDED, Question
 
@@ -127,6 +128,11 @@ def _are_arrays(name: str, q: Question) -> Any:
     return True if all(isinstance(k, (Lst, Tup)) and _on_host(k) for k in q.kinds(name)) else UNDECIDED
 
 
+def _is_read_by_numpy(name: str, q: Question) -> Any:
+    """Whether a value is what NumPy makes an array of and PyTorch no tensor: a picture of PIL's, a table of pandas'."""
+    return True if all(isinstance(k, Inst) and k.cls in ONLY_NUMPY_READS for k in q.kinds(name)) else UNDECIDED
+
+
 def _on_host(kind: Kind) -> bool:
     if isinstance(kind, (Lst, Tup)):
         items = (kind.element,) if isinstance(kind, Lst) else kind.items
@@ -223,6 +229,7 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_floating": _is_floating,
     "are_arrays": _are_arrays,
     "are_tensors": _are_tensors,
+    "is_read_by_numpy": _is_read_by_numpy,
     "hold_tensors": _hold_tensors,
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,

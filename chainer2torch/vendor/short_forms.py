@@ -122,7 +122,10 @@ _LONG_WHERE = {
 }
 # The names of which the long form is needed beside some other helpers: those that ask what a serializer is, say.
 LONG_BESIDE = {
-    **dict.fromkeys(("serialize_part", "serialize_summary"), {"StateReader", "StateWriter"}),
+    **dict.fromkeys(
+        ("serialize_part", "serialize_summary"),
+        {"StateReader", "StateWriter", "DictionarySerializer", "NpzDeserializer"},
+    ),
     **dict.fromkeys(("check_backward", "numerical_grad"), {"check_double_backward"}),
     "parameterize": {"fix_random", "parameterize_pytest"},
     # programs with other distributions, or divergences of their own

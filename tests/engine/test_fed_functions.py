@@ -290,3 +290,55 @@ def test_what_a_star_hides_may_be_anything():
                 migrated["Net"](), tuple(torch.as_tensor(b) if isinstance(b, np.ndarray) else b for b in batch), options
             )
             assert float(expected.array) == float(got)
+
+
+def test_a_gradient_check_calls_its_function_with_variables():
+    """A function that only checks call: an array of NumPy's beside its argument is made a tensor."""
+    original, migrated = both("""
+        from chainer import gradient_check
+
+        def distance(x, t, beta):
+            d = x - t
+            return F.sum(F.absolute(d)) * beta
+
+        def check(t):
+            x = np.ones((2, 3)) * 2
+            gradient_check.check_backward(lambda x: distance(x, t.astype('d'), .1), x, None, dtype='d')
+            gradient_check.check_backward(
+                lambda x, y: distance(x, t, .5) * F.sum(y), (x, np.ones(2)), None, dtype='d'
+            )
+            return True
+
+        done = check(np.arange(6, dtype='f').reshape(2, 3) / 7)
+    """)
+    assert original["done"] and migrated["done"]
+    assert "x - torch.as_tensor(t).to(x)" in migrated["__code__"], migrated["__code__"]
+
+
+def test_links_that_are_added_by_an_operator_are_called_with_tensors():
+    original, migrated = both("""
+        def run(chain, v):
+            for link in chain:
+                v = link(v)
+            return v
+
+        def filled(links):
+            for link in links:
+                link.W.array[...] = np.arange(link.W.size).reshape(link.W.shape) / 10.
+            return links
+
+        links = chainer.ChainList(L.Linear(2, 3), L.Linear(3, 2))
+        links += [L.Linear(2, 2)]
+        y = run(filled(links), np.ones((1, 2), 'f')).array
+    """)
+    np.testing.assert_allclose(migrated["y"], original["y"], rtol=1e-6)
+
+
+def test_every_function_of_a_long_table_is_called():
+    functions = ", ".join(f"lambda v: F.sum(np.full((1,), {i}, 'f') * v)" for i in range(30))
+    original, migrated = both(f"""
+        table = [{functions}]
+        x = chainer.Variable(np.ones(3, 'f'))
+        y = [float(f(x).array) for f in table]
+    """)
+    assert migrated["y"] == original["y"]

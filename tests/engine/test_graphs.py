@@ -530,3 +530,25 @@ def test_a_graph_that_an_earlier_run_read_is_read_the_same_in_its_output(body):
     )
     first = migrate_source(text).code
     assert migrate_source(first).code == first and ("retain_graph" in first or "unchain" in first)
+
+
+def test_batches_of_what_was_observed_have_no_graph():
+    """Two losses of one batch share nothing; a second run, which reads the steps written out, said they do."""
+    text = """
+import chainer
+from chainerrl.replay_buffer import batch_experiences
+
+
+class Agent(object):
+    def update(self, experiences):
+        batch = batch_experiences(experiences, self.xp, self.phi)
+        self.opt_a.update(lambda: self.critic_loss(batch))
+        self.opt_b.update(lambda: self.actor_loss(batch))
+        loss = self.critic_loss(batch)
+        loss.backward()
+        loss = self.actor_loss(batch)
+        loss.backward()
+"""
+    code = migrate_source(text).code
+    assert "retain_graph" not in code, code
+    assert migrate_source(code).code == code

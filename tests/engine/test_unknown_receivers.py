@@ -467,6 +467,21 @@ def sizes(layers, x, f):
         assert text in code, code
 
 
+def test_the_size_of_what_is_used_as_a_variable_is_a_number_in_a_condition() -> None:
+    """A method of a tensor, which is true: the branch for nothing was never taken."""
+    code = migrate_source("""import chainer
+from things import table
+
+for f in table:
+    y = f(3)
+    if y.size:
+        y.cleargrad()
+    while not y.size and f.size:
+        y = f(y)
+""").code
+    assert "if compat.size_of(y):" in code and "while not compat.size_of(y) and f.size:" in code, code
+
+
 def test_what_is_made_of_the_array_of_something_is_cast_as_it_turns_out() -> None:
     text = (
         "import chainer\n\ndef f(y, mnist):\n    a = y.data[0].astype('f')\n    return (y.data > 0).astype('f'), {}\n"

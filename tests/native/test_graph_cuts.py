@@ -34,6 +34,7 @@ def run(xs):
             loss = 0
     return found
 """
+GOES_ON = RNN.replace("loss = 0\n    return", "loss.data.fill(0)\n    return")  # `loss += ...` reads what was cut
 STACKED = RNN.replace("return self.h\n", "y, self.h = self.h, F.stack([self.h])[0]\n        return y\n")
 BEHIND = RNN.replace("return self.h\n", "y, self.h = self.h, F.matmul(self.h, self.w)\n        return y\n")
 CRITIC = """
@@ -53,6 +54,18 @@ def run(xs):
     loss_dis.backward()
     return [np.array(g.grad), np.array(d.grad)]
 """
+SUMMED = """
+def run(xs):
+    w = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
+    v = chainer.Parameter(np.array([[3.0, 2.0]], 'f'))
+    total = F.sum(w ** 2)
+    loss = F.sum(F.tanh(xs[0] * v))
+    total += loss
+    loss.unchain_backward()
+    total += 1
+    total.backward()
+    return [np.array(w.grad), np.array(v.grad is None)]
+"""
 LATER = """
 def run(xs):
     w = chainer.Parameter(np.array([[1.0, 2.0]], 'f'))
@@ -70,14 +83,16 @@ def run(xs):
     [
         (RNN, "compat.detach_states(loss, model)"),
         (STACKED, "compat.detach_states(loss, model)"),
+        (GOES_ON, "loss = loss.detach()"),
         (CRITIC.replace("    LINE\n", ""), "compat.backward_until(loss_dis, fake)"),
         (
             CRITIC.replace("LINE", "loss_dis += F.sum((fake * d) ** 2)"),
             "compat.backward_until(loss_dis, fake_with_graph)",
         ),
         (LATER, "h = h.detach()"),
+        (SUMMED, "compat.backward_until(total, loss)"),
     ],
-    ids=["state", "stacked_state", "critic", "critic_again", "name"],
+    ids=["state", "stacked_state", "sum_goes_on", "critic", "critic_again", "name", "sum_of_others"],
 )
 def test_gradients_are_chainers(program, written):
     theirs, ours, code = run(program)

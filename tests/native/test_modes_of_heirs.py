@@ -1,5 +1,7 @@
 """Modes of blocks in classes whose heirs differ in what they keep."""
 
+import pytest
+
 from tests.support.native_snippets import migrated, run
 
 HEIRS = """
@@ -65,3 +67,49 @@ def test_a_method_that_only_others_call_leaves_the_model_in_its_mode():
     assert "was_training = self.training" in alone and "self.train(was_training)" in alone, alone
     called = migrated(PREDICT + "\n\ndef f(x):\n    return Net().predict(x)\n").code
     assert "self.train()" in called
+
+
+HOLDER = """
+class Net(chainer.Chain):
+    def forward(self, x):
+        return F.dropout(x, 0.5)
+
+
+class Pictures(object):
+    def __init__(self):
+        self.func = None
+
+    def load(self, name):
+        self.func = eval(name)
+
+    def feature(self, x):
+        return self.core(x)
+
+    def core(self, x):
+        raise NotImplementedError
+
+
+class Deep(Pictures):
+    def core(self, x):
+        return self.func(x)
+
+
+def get(pictures, x):
+    return pictures.feature(x)
+
+
+def run(xs):
+    pictures = Deep()
+    pictures.load('Net()')
+    x = chainer.Variable(np.ones((16, 16), 'f'))
+    with chainer.using_config('train', False):
+        y = CALL
+    return [float(F.sum(y).array)]
+"""
+
+
+@pytest.mark.parametrize("call", ["pictures.feature(x)", "get(pictures, x)", "Pictures.feature(pictures, x)"])
+def test_what_a_base_keeps_and_a_class_below_calls_has_the_mode(call):
+    """The model that nobody knows stayed in training, silently."""
+    theirs, ours, code = run(HOLDER.replace("CALL", call))
+    assert ours == theirs == [256], code

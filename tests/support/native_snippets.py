@@ -9,7 +9,7 @@ import torch
 
 from chainer2torch.engine import migrate_source
 from chainer2torch.rules.table import load_rules
-from chainer2torch.vendor import compat_file
+from chainer2torch.vendor import compat_file, said
 
 RULES = load_rules(style="native", lazy=True)
 HEAD = """
@@ -35,7 +35,10 @@ def run(text):
     theirs: dict = {}
     exec(compile(source, "<original>", "exec"), theirs)
     compat = types.ModuleType("chainer_compat")
-    exec(compile(compat_file.build(result.helpers, style="native"), "<helpers>", "exec"), compat.__dict__)
+    exec(
+        compile(compat_file.build(result.helpers, style="native", said=said.words(result.code)), "<helpers>", "exec"),
+        compat.__dict__,
+    )
     ours: dict = {}
     with mock.patch.dict(sys.modules, chainer_compat=compat):
         exec(compile(result.code, "<migrated>", "exec"), ours)

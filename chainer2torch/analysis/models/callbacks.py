@@ -8,7 +8,7 @@ import re
 from chainer2torch.analysis.bound import bind_kinds
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import parse_spec
-from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, Inst, Kind, Method, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Dct, Func, HostArray, Inst, Kind, Method, Ref, Tensor, Tup, options
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.models.sequences import SEQUENTIAL
 from chainer2torch.rules.signature import Signature
@@ -30,6 +30,7 @@ _KNOWN_CALLERS = (
 _NAMED_LINKS = ("chainer.Chain", "chainer.FunctionSet")  # what they are made of is called by its name: `model.fc(x)`
 _LIST = "chainer.ChainList"  # what it holds is called where the program walks over it, or takes an item
 _OBSERVE, _TRAINER = "chainer.training.extensions.observe_value", "chainer.training.Trainer"
+_CHECKS = frozenset({"chainer.gradient_check.check_backward", "chainer.gradient_check.check_double_backward"})
 _FLAT = Tensor(rank=1, dtype="float32", array=True)  # what a statistic is made of: the values of a parameter
 _INITIALIZER = re.compile(r"init(ial\w+|_\w+|ializer)|\w+_init")  # arguments of links: a function there fills an array
 
@@ -73,6 +74,8 @@ def fed_functions(
             if isinstance(option, (Func, Method)):
                 interpreter.call(option, [_FLAT], {}, None)
         return [statistics]
+    if callee.name in _CHECKS and len(args) > 1:
+        return _checked(interpreter, args[0], args[1])
     if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
         return [*args]
     if callee.name == data.TRANSFORMED:
@@ -87,6 +90,18 @@ def fed_functions(
         if _is_callback(name)
         and (name not in ("eval_func", "loss_func") or data.calls_with_batches(interpreter, callee.name))
     ]
+
+
+def _checked(interpreter: Interpreter, function: Kind, data_: Kind) -> list[Kind | None]:
+    """``check_backward(function, x_data, ...)`` calls the function with a Variable for each array."""
+    arrays = data_.items if isinstance(data_, Tup) else (data_,)
+    if not all(isinstance(array, HostArray) for array in arrays):
+        return []
+    variables: list[Kind] = [Tensor(array.rank) for array in arrays if isinstance(array, HostArray)]
+    for option in options(function):
+        if isinstance(option, (Func, Method, Inst)):
+            interpreter.call(option, variables, {}, None)
+    return [function]
 
 
 @functools.lru_cache(maxsize=4096)

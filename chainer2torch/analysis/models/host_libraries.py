@@ -32,6 +32,8 @@ _TABLE = "pandas.DataFrame"  # or a Series: both hold arrays, and parts of them 
 _GROUP = "h5py.Group"  # a file, a group or a data set
 _DATA = "sklearn.utils.Bunch"
 _ESTIMATOR = "sklearn.base.BaseEstimator"
+_PICTURE = "PIL.Image.Image"
+ONLY_NUMPY_READS = frozenset({_TABLE, _PICTURE})  # np.asarray() makes an array of them, torch.as_tensor() raises
 # what Chainer reads of a caffemodel, and its layers: they stay Chainer's, with arrays of NumPy
 _CAFFE = "caffe.Model"
 
@@ -90,6 +92,17 @@ _FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "pandas.DataFrame": f"instance {_TABLE}",
         "pandas.get_dummies": f"instance {_TABLE}",
         "h5py.File": f"instance {_GROUP}",
+        **dict.fromkeys(
+            ("PIL.Image." + name for name in ("open", "new", "fromarray", "merge", "blend", "composite")),
+            f"instance {_PICTURE}",
+        ),
+        **dict.fromkeys(
+            (
+                "PIL.ImageOps." + name
+                for name in ("autocontrast", "equalize", "fit", "flip", "grayscale", "invert", "mirror")
+            ),
+            f"instance {_PICTURE}",
+        ),
         "sklearn.preprocessing.normalize": "array",
         "sklearn.preprocessing.scale": "array",
         "sklearn.preprocessing.minmax_scale": "array",
@@ -127,6 +140,7 @@ _MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
         _GROUP: {"value": "array"},
         _DATA: {"data": "array", "target": "array", "images": "array"},
+        _PICTURE: {"size": "(int, int)", "width": "int", "height": "int", "mode": "str"},
         _CAFFE: {**dict.fromkeys(("data", "array", "avg_mean", "avg_var"), "array"), "name": "str"},
     }
 )
@@ -147,6 +161,10 @@ _METHODS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         _TABLE: {**dict.fromkeys(_TABLES, f"instance {_TABLE}"), "to_numpy": "array", "as_matrix": "array"},
         _GROUP: {"get": f"instance {_GROUP}"},
+        _PICTURE: dict.fromkeys(
+            ("convert", "copy", "crop", "filter", "point", "quantize", "resize", "rotate", "transform", "transpose"),
+            f"instance {_PICTURE}",
+        ),
         _CAFFE: dict.fromkeys(("children", "links", "params"), f"list of instance {_CAFFE}"),
         _ESTIMATOR: dict.fromkeys(
             ("fit_transform", "transform", "inverse_transform", "predict", "predict_proba", "fit_predict"), "array"

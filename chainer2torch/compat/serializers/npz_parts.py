@@ -10,6 +10,7 @@ import torch.nn as nn
 
 from chainer2torch.compat.links.link_serialize import serialize
 from chainer2torch.compat.serializers.serializers import _is_ignored, chainer_entries, load_entries
+from chainer2torch.compat.serializers.state import serialize_part
 from chainer2torch.compat.serializers.state_io import StateReader, StateWriter
 from chainer2torch.compat.serializers.weight_files import read_archive
 
@@ -52,7 +53,7 @@ class NpzDeserializer(StateReader):
         if isinstance(obj, nn.Module) or hasattr(obj, "_load_chainer_entries"):
             load_entries(self.entries, obj, self.path, self.strict, self.ignore_names, allow_extra=True)
         else:
-            obj.serialize(self)
+            serialize_part(self, obj)
 
 
 def _is_none(value: Any) -> bool:
@@ -69,6 +70,9 @@ class DictionarySerializer(StateWriter):
     def __init__(self, target: dict[str, Any] | None = None, path: str = "") -> None:
         super().__init__(target, path)
 
+    def __getitem__(self, name: str) -> DictionarySerializer:
+        return DictionarySerializer(self.entries, self.path + name.strip("/") + "/")
+
     @property
     def target(self) -> dict[str, Any]:
         """The arrays by key."""
@@ -82,4 +86,4 @@ class DictionarySerializer(StateWriter):
             for key, value in chainer_entries(obj).items():
                 self(key, value)
         else:
-            obj.serialize(self)
+            serialize_part(self, obj)

@@ -66,6 +66,8 @@ def serialize_part(serializer: Any, part: Any) -> None:
             serializer(key, value)
     elif isinstance(part, torch.optim.Optimizer):
         _serialize_optimizer(serializer, part)
+    elif hasattr(part, "state_dict"):
+        _serialize_values(serializer, part)
 
 
 def _hand_on(serializer: Any, part: Any) -> None:
@@ -88,3 +90,15 @@ def _serialize_optimizer(serializer: Any, optimizer: torch.optim.Optimizer) -> N
     if isinstance(serializer, StateReader):
         state = torch.load(io.BytesIO(np.asarray(stored, dtype=np.uint8).tobytes()), weights_only=True)
         optimizer.load_state_dict(state)
+
+
+def _serialize_values(serializer: Any, part: Any) -> None:
+    """Stores or restores the values of an iterator's ``state_dict``, each under Chainer's key; none for None."""
+    state = {key: (key.lstrip("_"), value) for key, value in part.state_dict().items()}
+    if isinstance(serializer, StateReader):
+        known = {key: serializer(*pair) for key, pair in state.items() if pair[1] is not None or pair[0] in serializer}
+        part.load_state_dict({key: known.get(key, value) for key, (_, value) in state.items()})
+        return
+    for name, value in state.values():
+        if value is not None:
+            serializer(name, value)

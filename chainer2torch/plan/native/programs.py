@@ -181,6 +181,8 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
     given = given_to(objects, context, made)
     if isinstance(given, str):
         raise Unclear(given)
+    if not given.optimizers:
+        raise Unclear("which optimizers the updater steps is not seen here")
     if given.display is not None:
         optimizers = name_of(context, given.display, made, "the optimizer")
     else:

@@ -14,7 +14,12 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
 from chainer2torch.plan.questions.called_methods import keeping_call
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
-from chainer2torch.plan.questions.constructors import constructor_called, is_given_links, takes_no_more
+from chainer2torch.plan.questions.constructors import (
+    constructor_called,
+    constructor_left_out,
+    is_given_links,
+    takes_no_more,
+)
 from chainer2torch.plan.questions.held_layers import held_layers
 from chainer2torch.plan.questions.layer_values import lines_of_held_layers, lines_of_layers
 from chainer2torch.plan.questions.layers import filler, is_made_by_scope, needs_first_values
@@ -60,6 +65,10 @@ def _constructed_in(
 ) -> None:
     for node in within(method).of(ast.Call):
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"):
+            continue
+        if (left_out := constructor_left_out(context, cls, node.func)) is not None:
+            message = f"it leaves out the constructor of {left_out}, without which that is no module; call it"
+            decisions.mark(node, None, f"{left_out}.__init__", "manual", message, "C2T200")
             continue
         base = constructor_called(context, cls, node.func)
         if base not in ("chainer.Chain", "chainer.Link"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Inst, Kind, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
@@ -26,9 +27,10 @@ def object_of(text: str, info: FuncInfo) -> str | None:
     return text[: -len(method)] if text.endswith(method) else None
 
 
-def is_kept_attribute(kind: Kind, name: str) -> bool:
-    """Whether an object of a class of the project is asked for what the class keeps in itself."""
-    return any(isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and name in k.cls.attrs for k in options(kind))
+def is_kept_attribute(analysis: Facts, kind: Kind, name: str) -> bool:
+    """Whether an object of a class of the project is asked for what this class, or a base of it, keeps in itself."""
+    owners = [owner for k in options(kind) if isinstance(k, Inst) for owner in analysis.mro(k.cls)]
+    return any(isinstance(owner, ClassInfo) and name in owner.attrs for owner in owners)
 
 
 __all__ = ["asked_by_name", "is_kept_attribute", "object_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, options
+from chainer2torch.analysis.kinds import Class, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.overridden_methods import is_super
@@ -91,6 +91,22 @@ def constructor_called(context: Context, cls: ClassInfo, function: ast.Attribute
         return named.info if "__init__" in named.info.methods else next_constructor(context, named.info)
     reference = context.reference(function)
     return reference.removesuffix(".__init__") if reference is not None else None
+
+
+def constructor_left_out(context: Context, cls: ClassInfo, function: ast.Attribute) -> str | None:
+    """The link of Chainer's that ``cls`` derives from and whose constructor a call in ``cls`` goes past.
+
+    ``super(L.Linear, self).__init__()`` and ``chainer.Link.__init__(self)`` in a class on L.Linear.
+    """
+    order = context.analysis.mro(cls)
+    above = next((k for k in order if isinstance(k, str) and k.startswith("chainer.links.")), None)
+    if above is None:
+        return None
+    receiver = function.value
+    if not is_super(receiver):
+        return above if context.reference(function) in ("chainer.Link.__init__", "chainer.Chain.__init__") else None
+    named = context.kind(receiver.args[0]) if isinstance(receiver, ast.Call) and receiver.args else None
+    return above if isinstance(named, Ref) and named.name == above else None
 
 
 def is_assigned_by_constructor(context: Context, call: ast.Call) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
@@ -145,9 +145,19 @@ class ModulesInside:
                 cls, made = kind.cls, kind
                 methods = (self._context.analysis.class_attribute(cls, name, made) for name in ("__call__", "forward"))
                 kind = next((method for method in methods if isinstance(method, Func)), made)
-            if isinstance(kind, Func) and kind.info not in self._seen:
-                self._seen.add(kind.info)
-                self._function(kind.info, node, receiver, translate)
+            for info in self._bodies(kind):
+                if info not in self._seen:
+                    self._seen.add(info)
+                    self._function(info, node, receiver, translate)
+
+    def _bodies(self, kind: Kind) -> list[FuncInfo]:
+        """What a call of a function may run: of a method also what classes below have in its place."""
+        if not isinstance(kind, Func):
+            return []
+        cls = kind.info.cls
+        below = [] if cls is None else self._context.analysis.heirs(cls)
+        name = "" if isinstance(kind.info.node, ast.Lambda) else kind.info.node.name
+        return [kind.info, *(heir.methods[name] for heir in below if name in heir.methods and name != "__init__")]
 
     def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
@@ -177,7 +187,7 @@ class ModulesInside:
                 self._ask_computed(root_name(named) in self._values)
                 return
             asked = callee.value
-        elif isinstance(callee, ast.Attribute) and not is_kept_attribute(kind(callee.value), callee.attr):
+        elif isinstance(callee, ast.Attribute) and not self._keeps(callee):
             return
         over = loops.get(asked.id) if isinstance(asked, ast.Name) else None
         text = translate(asked) if over is None else self._container(over, translate)
@@ -186,6 +196,10 @@ class ModulesInside:
             self.asked = True
         elif text is None and asked is callee:
             self.unnamed = True
+
+    def _keeps(self, asked: ast.Attribute) -> bool:
+        analysis = self._context.analysis
+        return is_kept_attribute(analysis, analysis.kind(asked.value), asked.attr)
 
     def _is_decorated(self, callee: ast.Name) -> bool:
         """Whether it is the function that a decorator was given, and no module: ``return f(self, *args)``."""
@@ -251,7 +265,8 @@ class ModulesInside:
         a = info.node.args
         names = [p.arg for p in (*a.posonlyargs, *a.args)]
         passed: dict[str, str | None] = {}
-        if info.cls is not None and not info.is_static and names:
+        of_class = isinstance(self._context.analysis.kind(receiver), Class) and not info.is_classmethod
+        if info.cls is not None and not info.is_static and names and not of_class:  # `Base.run(net, x)` hands it on
             covered = self._context.analysis.is_link(self._context.analysis.kind(receiver))
             text = translate(receiver) if is_path(receiver) else None
             if receiver is call.func and isinstance(self._context.analysis.kind(receiver), Func) and text:

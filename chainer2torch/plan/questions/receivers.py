@@ -6,12 +6,13 @@ import ast
 
 from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.context import Context
 
 _OF_ARRAYS = (Ref("numpy.ndarray"), Ref("chainer.backends.cuda.ndarray"), Ref("chainer.get_array_types"))
 # methods of arrays that a tensor has, too, with another meaning or other arguments
 OTHER_MEANING = frozenset("cumprod cumsum dot max min nonzero repeat round sort std take var".split())
+_OF_VARIABLES = frozenset({"array", "backward", "cleargrad", "creator", "grad", "unchain_backward", "zerograd"})
 _OF_ARRAYS_ALONE = frozenset({"argmax", "argmin", "argsort", "astype", "dtype", "max", "min", "ndim", "ravel", "shape"})
 
 
@@ -32,8 +33,11 @@ def seen_before(context: Context, node: ast.Attribute) -> bool:
 def among_tensors(context: Context, node: ast.expr) -> bool:
     """Whether a value of unknown kind stands where tensors are likely.
 
-    That is in a method of a link, in a function with an array module, or beside a dtype of torch.
+    That is in a method of a link, in a function with an array module, or beside a dtype of torch; and where the
+    program asks a name for what Variables alone have.
     """
+    if isinstance(node, ast.Attribute) and _is_variable_elsewhere(context, node.value):
+        return True
     given = (*node.args, *(k.value for k in node.keywords)) if isinstance(node, ast.Call) else ()
     if any(isinstance(k, Inst) and k.cls == "torch.dtype" for k in map(context.analysis.kind, given)):
         return True
@@ -48,6 +52,17 @@ def among_tensors(context: Context, node: ast.expr) -> bool:
     return function is not None and any(
         isinstance(n, ast.Name) and any(k in (XP, EITHER) for k in options(context.analysis.kind(n)))
         for n in nodes_of(function)
+    )
+
+
+def _is_variable_elsewhere(context: Context, value: ast.expr) -> bool:
+    """Whether the function around a name asks it for what Variables alone have: ``y.size`` beside ``y.array``."""
+    if not isinstance(value, ast.Name):
+        return False
+    scope = context.source.enclosing(value, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    return any(
+        node.attr in _OF_VARIABLES and isinstance(node.value, ast.Name) and node.value.id == value.id
+        for node in within(scope).of(ast.Attribute)
     )
 
 
