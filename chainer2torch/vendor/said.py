@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.vendor.docstrings import docstrings
 from chainer2torch.vendor.said_in_array_modules import MODULES_COMPARED, OF_ARRAY_MODULES, ArrayModules
+from chainer2torch.vendor.said_of_constructors import by_position
 from chainer2torch.vendor.said_of_left_names import LEFT_AT_IMPORT, of_left_names
 from chainer2torch.vendor.said_in_training import OF_TRAINING, UPDATER_SAVES, last, of_training
 
@@ -138,7 +139,7 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
         found.update([WITH] if nodes.of(ast.With) else [])
-        found.update(of_training(nodes), of_left_names(nodes))
+        found.update(of_training(nodes), of_left_names(nodes), by_position(nodes))
         found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from chainer2torch.vendor.optional_parts import cut, is_said, marked, rows_of
 from chainer2torch.vendor.rooms import Definition, Room
 from chainer2torch.vendor.said_in_training import TRAINING_SAVED
+from chainer2torch.vendor.said_of_constructors import named_by_position
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -76,6 +77,7 @@ def trimmed(start: Iterable[_Home], said: Iterable[str], uses: _Uses) -> list[_H
     while True:
         before = len(live), len(needed)
         for definition, room in list(needed.items()):
+            live.update(named_by_position(definition.node, {part for part, _ in _marked(definition)}, live))
             part = _without(definition, frozenset(_unnamed(definition, live)))
             if part is cut.get(definition):
                 continue

@@ -42,9 +42,9 @@ class _NStepBase(nn.Module):
         self.dropout = dropout
         # between one layer there is nothing to drop, and torch warns about it
         self.rnn = self._make(
-            in_size,
-            out_size,
-            num_layers=n_layers,
+            int(in_size),  # torch takes no whole numbers of NumPy
+            int(out_size),
+            num_layers=int(n_layers),
             bidirectional=self._bidirectional,
             dropout=dropout if n_layers > 1 else 0.0,
         )

@@ -51,7 +51,7 @@ _REVERSING = frozenset(
 _VIEWING = frozenset({"expand_dims", "moveaxis", "reshape", "rollaxis", "squeeze", "swapaxes", "transpose", "view"})
 _GIVING_BACK = frozenset({"numpy.asarray", "numpy.asanyarray", "chainer.backends.cuda.to_cpu"})  # what is an array
 # parameters that take one array, in every function of Chainer's; layers that do
-_ONE_ARRAY = frozenset({"x", "x0", "x1", "x2", "t", "y"})
+_ONE_ARRAY = frozenset({"condition", "x", "x0", "x1", "x2", "t", "y"})
 _OF_ONE_INPUT: tuple[str, ...] = (
     "Linear",
     "Convolution1D",
@@ -64,6 +64,7 @@ _OF_ONE_INPUT += ("BatchNormalization", "LayerNormalization", "PReLU")
 _MAKING = frozenset({"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "arange"})
 # functions that make an array of the device of one of the host
 _SENDING = frozenset({"array", "asarray", "ascontiguousarray", "to_gpu"})
+_COMPUTED = (ast.BinOp, ast.Call, ast.Compare, ast.Name, ast.UnaryOp)
 _DEPTH = 3  # how many names and calls are followed
 
 
@@ -249,8 +250,8 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
     attribute that is assigned such a parameter, or is computed from one."""
     if any(isinstance(k, HostArray) for k in options(context.analysis.kind(node))):
         return depth > 0  # of the value itself its kind tells more
-    if isinstance(node, ast.BinOp):
-        sides = (node.left, node.right)
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, *node.comparators)
         return not any(_is_variable(context, side) for side in sides) and any(
             comes_from_host(context, side, depth + 1) for side in sides
         )
@@ -285,7 +286,7 @@ def comes_from_host(context: Context, node: ast.expr, depth: int = 0) -> bool:
         return False
     parts = [value for value, _ in unpacked(context, node, None) if value in context.source.parents]
     return any(
-        isinstance(value, (ast.BinOp, ast.Call, ast.Name)) and comes_from_host(context, value, depth + 1)
+        isinstance(value, _COMPUTED) and comes_from_host(context, value, depth + 1)
         for value in (*reaching(context, node), *parts)
     )
 

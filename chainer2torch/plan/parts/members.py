@@ -59,6 +59,11 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     kinds = _of_modules(receiver_kinds(context, node))
     rows = [row_of_kind(context, k, node.attr) for k in kinds]
     found = [r for r in rows if r is not None]
+    if not found and node.attr == "ndarray" and Unknown() in kinds and _is_called(context, node):
+        # of an array module, whichever it is; of tensors, `ndarray` is a class that takes other arguments
+        decisions.replace(node, "self.empty", {"self": context.operand(node.value)})
+        decisions.mark(node, None, "xp.Module.ndarray", "exact", "", "C2T320")
+        return
     if not found:
         (unknown_receiver if context.with_models else without_rule)(context, decisions, node)
         return
@@ -75,6 +80,11 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         HARD_CASES[row.function](context, decisions, node, row)
     else:
         _of_one_kind(context, decisions, node, row)
+
+
+def _is_called(context: Context, node: ast.Attribute) -> bool:
+    parent = context.source.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def _of_modules(kinds: list[Kind]) -> list[Kind]:

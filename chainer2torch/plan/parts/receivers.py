@@ -23,6 +23,7 @@ from chainer2torch.plan.questions.fed_parameters import is_fed_parameter
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.own_members import hands_on, is_set_by_project
+from chainer2torch.plan.questions.copies_of_links import is_copy_of_link
 from chainer2torch.plan.questions.receivers import (
     OTHER_MEANING,
     among_tensors,
@@ -52,7 +53,7 @@ _OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten", "mean"}  # asked of an arr
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
-_OPTIONS, _COPY_MODES = frozenset({"include_uninit", "skipself"}), frozenset({"copy", "init", "share"})
+_OPTIONS = frozenset({"include_uninit", "skipself"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"})
 _SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
@@ -73,7 +74,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr == "backward":
         _backward(context, decisions, node)
         return
-    if node.attr in _WALKS or node.attr == "copy" and _is_copy_of_link(context, node):
+    if node.attr in _WALKS or node.attr == "copy" and is_copy_of_link(context, node):
         _walk(context, decisions, node)
         return
     if node.attr == "serialize" and context.imports_chainer and context.analysis.kind(node.value) == UNKNOWN:
@@ -165,13 +166,6 @@ def _walk(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         )
     ):
         emit_call(context, decisions, call, context.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
-
-
-def _is_copy_of_link(context: Context, node: ast.Attribute) -> bool:
-    """``x.copy('init')``: no array, dict or list takes this."""
-    call = context.source.parents.get(node)
-    given = [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
-    return len(given) == 1 and isinstance(given[0], ast.Constant) and given[0].value in _COPY_MODES
 
 
 def _method_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
@@ -399,8 +393,9 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
 
 
 def _is_of_torch(node: ast.expr) -> bool:
-    """Whether an expression is a name of torch's, such as ``torch.float16``."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch"
+    """Whether an expression is a name of torch's, such as ``torch.float16``, or ``compat.torch_dtype(dtype)``."""
+    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "torch_dtype"
+    return made or isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch"
 
 
 def _beside_torch_dtype(context: Context, compared: ast.Compare, node: ast.expr) -> bool:
