@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 
-HEAD = """\
+_MODULE = """\
 import collections
 import copy
 import functools
@@ -114,7 +114,9 @@ def both(v, other=None):
 TABLE = {'same': same, 'first': first}
 
 
-def train():
+"""
+HEAD = f"""\
+{_MODULE}def train():
     rng = np.random.RandomState(3)
     model = Net()
     begin(model)
@@ -125,6 +127,15 @@ def train():
     loss = F.softmax_cross_entropy(model(xs), ts)
     loss.backward()
 """
+# a library's view: who calls `work`, and with what, is in another program
+LIBRARY = f"""\
+{_MODULE}def work(model, xs, ts):
+    names = ['zero', 'one', 'two']
+    loss = F.softmax_cross_entropy(model(xs), ts)
+    model.cleargrads()
+    loss.backward()
+"""
+_HANDED = re.compile(r"\b(xs|ts)\b")
 # the sort of a value, and where it comes from
 SOURCES = (
     ("rows", "model(xs).array"),
@@ -462,26 +473,37 @@ ENDS = {
 }
 
 
-class Values:
-    """One program, from a seed: three values that travel one to three ways each."""
+# what a caller hands over is an array of NumPy's before the migration and a tensor behind it: it is not written
+LIBRARY_SOURCES = tuple((sort, source) for sort, source in SOURCES if source not in ("xs", "ts"))
+LIBRARY_ENDS = {sort: tuple(end for end in ends if not _HANDED.search(end)) for sort, ends in ENDS.items()}
 
-    def __init__(self, seed: int):
+
+class Values:
+    """One program, from a seed: three values that travel one to three ways each.
+
+    ``library``: a function that nobody calls is handed the model and what it gets.
+    """
+
+    def __init__(self, seed: int, library: bool = False):
         self.draw = random.Random(seed)
         self.count = 0
+        self.head = LIBRARY if library else HEAD
+        self.sources = LIBRARY_SOURCES if library else SOURCES
+        self.ends = LIBRARY_ENDS if library else ENDS
 
     def text(self) -> str:
         """The whole program."""
         lines = [line for _ in range(3) for line in self.value()]
-        return HEAD + "".join(f"    {line}\n" for line in lines)
+        return self.head + "".join(f"    {line}\n" for line in lines)
 
     def value(self) -> list[str]:
         """The statements of one value."""
-        sort, source = self.draw.choice(SOURCES)
+        sort, source = self.draw.choice(self.sources)
         lines = [f"v{self.count} = {source}"]
         for way in self.draw.sample(WAYS, self.draw.choice([1, 1, 2, 3])):
             lines += named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
             self.count += 1
-        for end in self.draw.sample(ENDS[sort], 2):
+        for end in self.draw.sample(self.ends[sort], 2):
             lines += named(end, V=f"v{self.count}")
         self.count += 1
         return lines

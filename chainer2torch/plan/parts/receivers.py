@@ -23,6 +23,7 @@ from chainer2torch.plan.questions.fed_parameters import is_fed_parameter
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.own_members import hands_on, is_set_by_project
+from chainer2torch.plan.questions.perhaps import may_be_array, may_be_tensor
 from chainer2torch.plan.questions.receivers import (
     OTHER_MEANING,
     among_tensors,
@@ -58,6 +59,7 @@ _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"}
 _SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
 _OF_A_LAYER = "It is asked for its `W`, too: a layer, whose setting has this name in PyTorch."
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
+_OTHER_ARGUMENTS = "What it is called on may be a tensor, which has no `dtype` of NumPy's and no `out` here."
 _HANDED_ON = "The class finds this by `__getattr__`, in a model perhaps, where it has another name in PyTorch."
 # attributes that are arrays or parameters; names of array modules
 _OF_PARTS, _MODULES = frozenset({"W", "array", "data", "grad"}), frozenset({"np", "numpy", "xp", "cupy", "cp"})
@@ -65,7 +67,7 @@ _OF_PARTS, _MODULES = frozenset({"W", "array", "data", "grad"}), frozenset({"np"
 
 def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
-    if seen_before(context, node):
+    if seen_before(context, node) or _of_perhaps(context, decisions, node):
         return
     if node.attr == "astype":
         cast_of_unknown(context, decisions, node)
@@ -221,6 +223,30 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
     return True
 
 
+def _of_perhaps(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """A member of a value that may be a tensor, where no more is known: ``model.kept.mean()``."""
+    call = context.source.parents.get(node)
+    if not may_be_tensor(context, node.value):
+        return False
+    if not (isinstance(call, ast.Call) and call.func is node):
+        return attribute_of_array(context, decisions, node)
+    if node.attr in _CALLED_OF_EITHER:
+        if node.attr == "transpose" and len(call.args) == _SWAPPED:
+            return False
+        emit_call(context, decisions, call, context.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
+        return True
+    named = {k.arg for k in call.keywords}
+    if node.attr not in _OF_EITHER or means_the_same(call, node.attr) or _OF_LISTS & named:
+        return False
+    if node.attr == "dot" and not may_be_array(context, node.value):
+        return False
+    if {"dtype", "out"} & named:
+        decisions.mark(node, None, f"?.{node.attr}", "review", _OTHER_ARGUMENTS, "C2T390")
+    else:
+        _with_methods(context, decisions, node)
+    return True
+
+
 def _axes_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """``x.transpose(0, 3, 1, 2)`` where some caller hands a tensor, which takes two dimensions to swap."""
     call = context.source.parents.get(node)
@@ -334,6 +360,8 @@ def _is_size_of_array(context: Context, node: ast.Attribute, parent: ast.AST | N
         return False
     if tested_as_array(context, node.value):
         return True
+    if may_be_tensor(context, node.value):
+        return not isinstance(parent, (ast.Attribute, ast.Subscript))
     return not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and (
         among_tensors(context, node) or _is_tensor_at_times(context, node.value)
     )

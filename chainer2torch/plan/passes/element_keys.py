@@ -28,6 +28,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.perhaps import may_be_array
 
 _WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
 # what takes the elements of its first argument as members or keys
@@ -134,6 +135,10 @@ def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
             wrap(context, decisions, part, "value.item()")
         elif isinstance(part, ast.Name) and _may_be_element(kind):
             wrap(context, decisions, part, "(value.item() if torch.is_tensor(value) else value)")
+        elif may_be_array(context, part):
+            simple = isinstance(part, ast.Name)
+            template = "(value.item() if torch.is_tensor(value) else value)" if simple else "compat.shown(value)"
+            wrap(context, decisions, part, template)
         elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
             _as_list(context, decisions, part.args[0])
         elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _is_element(kind.element):
@@ -167,6 +172,8 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             pass
         elif _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
+        elif may_be_array(context, part):
+            wrap(context, decisions, part, "compat.shown(value)")
         elif isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.map") and len(part.args) == 2:
             if context.kind(part.args[0]) == Ref("builtins.tuple"):
                 _as_list(context, decisions, part.args[1])
