@@ -63,7 +63,7 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
 
 
 def may_hold_tensors(kind: Kind) -> bool:
-    """Whether something is inside, or it is itself, of which nothing is sure but that it may be a tensor, or a shape."""
+    """Whether it is, or holds, a value of which nothing is sure but that it may be a tensor, or the shape of one."""
     return holds_kind(kind, lambda one: isinstance(one, Perhaps))
 
 

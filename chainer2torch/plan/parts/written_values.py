@@ -167,6 +167,14 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             to_host_if_array(context, decisions, node)
 
 
+def items_as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """``map(str, values)``: what is inside is written, each for itself."""
+    if holds_arrays_inside(context.analysis.kind(node)) or may_hold_tensors(context.analysis.kind(node)):
+        as_text(context, decisions, node, True)
+    else:
+        to_host_if_array(context, decisions, node)
+
+
 def row_of_text(context: Context, decisions: Decisions, node: ast.Tuple) -> None:
     """``rows.append(('conv', h.shape))``: what stands beside a text is written some day, wherever that is."""
     written = isinstance(node.ctx, ast.Load)  # no targets: `for name, shape in shapes`
