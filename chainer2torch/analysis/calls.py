@@ -11,6 +11,7 @@ from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
+from chainer2torch.analysis.models.filled import by_callee
 from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.parameters import COUNTED
@@ -263,6 +264,8 @@ class Calls(LibraryCalls):
         elif a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
             self.feed(func, COUNTED + a.vararg.arg, UNKNOWN if rest == UNKNOWN else Lst(generalized(rest)))
+        for argument, grown in by_callee(self, func, names, node) if node is not None else ():
+            self.container_grown(argument, grown)
         if func.wrapper is not None:
             func = self.functions.get(func.wrapper, func)
         self.reads(func, "return")

@@ -319,6 +319,10 @@ class Interpreter(Facts, abc.ABC):
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
         """A list that a loop has a name for holds more: so does what the loop goes through."""
 
+    @abc.abstractmethod
+    def container_grown(self, target: ast.expr, kind: Kind) -> None:
+        """A list or dictionary has become another kind, for all who read it under its name."""
+
     def imports_chainer(self) -> bool:
         """Whether the module being visited has names of Chainer's."""
         module = self.module
