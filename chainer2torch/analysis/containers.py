@@ -7,9 +7,23 @@ import dataclasses
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import REPORTED
-from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Const,
+    Dct,
+    Kind,
+    Lst,
+    Mod,
+    Scalar,
+    Stream,
+    Tup,
+    Unknown,
+    scalar_type,
+)
 from chainer2torch.analysis.lattice import element_of, join
-from chainer2torch.analysis.models import filled
+from chainer2torch.analysis.models import filled, possible
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.source import Source, nodes_of
@@ -86,6 +100,8 @@ class Containers(Interpreter):
             self.container_grown(target.value, Dct(join(container.element, kind), items))
         elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
             self.container_grown(target.value, dataclasses.replace(container, element=join(container.element, kind)))
+        elif isinstance(container, Unknown) and scalar_type(self.facts.get(target.slice, UNKNOWN)) == "str":
+            possible.fill(self, target.value, Dct(kind))
 
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
         """A list that a loop has a name for holds more: so does what the loop goes through.

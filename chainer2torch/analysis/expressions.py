@@ -47,7 +47,7 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
 class Expressions(Interpreter):
-    """The part of the analysis that evaluates expressions ."""
+    """The part of the analysis that evaluates expressions."""
 
     def expr(self, node: ast.expr) -> Kind:
         """Evaluates an expression and keeps what was found."""
@@ -244,7 +244,8 @@ class Expressions(Interpreter):
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
-        return self.item(self.expr(node.value), node.slice, self.expr(node.slice))
+        found = self.item(self.expr(node.value), node.slice, self.expr(node.slice))
+        return assigned.under_name(self, node, found)
 
     def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
         kinds = receiver.ordered if isinstance(receiver, Union) else (receiver,)
@@ -287,7 +288,6 @@ class Expressions(Interpreter):
                 return self.held_under(index.value, known[index.value])
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
-            # filled out of sight, or with what is not known yet
             return self.not_yet() if kind.element is BOTTOM else kind.element
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)

@@ -45,10 +45,10 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
         return a
     if a is BOTTOM or b is BOTTOM:
         return b if a is BOTTOM else a
-    if a == b:
-        return a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return unsure(a, b)
+    if a == b:
+        return a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
     if isinstance(a, Const) and a.value is None:
         return b

@@ -11,8 +11,10 @@ import re
 
 _MODULE = """\
 import collections
+import contextlib
 import copy
 import functools
+import itertools
 import json
 import math
 
@@ -45,6 +47,14 @@ class Box(object):
     @property
     def held(self):
         return self.value
+
+    @classmethod
+    def make(cls, value):
+        return cls(value)
+
+    def set(self, value):
+        self.value = value
+        return self
 
     def get(self):
         return self.value
@@ -111,7 +121,21 @@ def both(v, other=None):
     return v, other
 
 
+def put_into(items, v):
+    items.append(v)
+
+
+def put_under(table, key, v):
+    table[key] = v
+
+
+@contextlib.contextmanager
+def holding(v):
+    yield v
+
+
 TABLE = {'same': same, 'first': first}
+KEPT = []
 
 
 """
@@ -221,6 +245,34 @@ WAYS = (
     "N = sorted([(0, V)], key=lambda pair: pair[0])[0][1]",
     "N = functools.reduce(lambda a, b: b, [V, V])",
     "def local():\n    return V\nN = local()",
+    "items = []\nput_into(items, V)\nN = items[0]",
+    "box = {}\nput_under(box, 'k', V)\nN = box['k']",
+    "items = []\ndef put(v):\n    items.append(v)\nput(V)\nN = items[-1]",
+    "kept = None\ndef keep(v):\n    nonlocal kept\n    kept = v\nkeep(V)\nN = kept",
+    "KEPT.append(V)\nN = KEPT[-1]",
+    "box = Box([])\nbox.value.append(V)\nN = box.value[0]",
+    "with holding(V) as N:\n    pass",
+    "N = Box.make(V).value",
+    "N = Box().set(V).value",
+    "box = Box()\nbox.set(V)\nN = box.value",
+    "N = getattr(Box(V), 'get')()",
+    "N = vars(Box(V))['value']",
+    "N = max([V], key=lambda v: 0)",
+    "N = dict(zip(['k'], [V]))['k']",
+    "N = {**{'k': V}}['k']",
+    "N = [*[V], 1][0]",
+    "N = list({'k': V}.items())[0][1]",
+    "N = next(iter([V]))",
+    "N = list(itertools.chain([V], [V]))[1]",
+    "N = list(reversed([V]))[0]",
+    "N = sum([[V]], [])[0]",
+    "N = ([V] + [V])[1]",
+    "items = [(V, 1)]\nN = [w for w, t in items][0]",
+    "N = [row for row in [[V]] for row in row][0]",
+    "while True:\n    N = V\n    break",
+    "items = collections.deque([V])\nN = items.popleft()",
+    "box = Box()\nbox.__dict__['value'] = V\nN = box.value",
+    "N = copy.copy(Box(V)).value",
 )
 _WRITTEN = (
     "print(V)",

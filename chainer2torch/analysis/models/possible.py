@@ -10,11 +10,12 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Kind, Method, Perhaps, Ref, Unknown, options
+from chainer2torch.analysis.kinds import UNKNOWN, Kind, Lst, Method, Perhaps, Ref, Unknown, options
 from chainer2torch.analysis.lattice import join, says_more, unsure
 from chainer2torch.analysis.models import array_operators
 from chainer2torch.analysis.models.xp_modules import OF_UNKNOWN
 
+_FILLING = frozenset({"add", "append", "appendleft", "insert"})
 _OTHERS = "attributes of objects of unknown classes"
 # they give what they get, or a part of it
 _GIVING = ("builtins.", "copy.", "collections.", "functools.", "itertools.")
@@ -63,6 +64,15 @@ def computed(a: Kind, b: Kind, operator: Callable[[Kind, Kind], Kind]) -> Kind:
     return unsure(operator(_known(a), _known(b)))
 
 
+def fill(interpreter: Interpreter, target: ast.expr, held: Kind) -> None:
+    """``box.items.append(x)``, ``table["loss"] = x`` of what nobody knows: it may hold this now."""
+    before = interpreter.facts.get(target)
+    if isinstance(before, Unknown) and isinstance(target, (ast.Name, ast.Attribute)):
+        now = unsure(before, held)
+        if says_more(now, before):
+            interpreter.container_grown(target, now)
+
+
 def called(
     interpreter: Interpreter,
     node: ast.Call,
@@ -72,6 +82,8 @@ def called(
     found: Kind,
 ) -> Kind:
     """What a method of a tensor gives that may be one, and a function of Python's that gets such a value."""
+    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING and args:
+        fill(interpreter, node.func.value, Lst(args[-1]))
     if isinstance(callee, Perhaps):
         methods = [kind for kind in options(callee.known) if isinstance(kind, Method)]
         return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))
@@ -86,4 +98,4 @@ def _known(kind: Kind) -> Kind:
     return kind.known if isinstance(kind, Perhaps) else kind
 
 
-__all__ = ["attribute", "called", "compared", "computed", "item", "put", "put_there"]
+__all__ = ["attribute", "called", "compared", "computed", "fill", "item", "put", "put_there"]
