@@ -42,7 +42,24 @@ _CUPY_ARRAY = Ref("chainer.backends.cuda.ndarray")
 _PLAIN = frozenset({"builtins.int", "builtins.float", "builtins.str", "builtins.bool"})
 _LINKS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
 _SOME_LINKS = frozenset({"chainer.Link", "chainer.Chain"})
+_ITERATORS = frozenset({"chainer.dataset.Iterator"})
+_ISINSTANCE = Ref("builtins.isinstance")
 _INSIDE = frozenset({"array", "data"})
+
+
+def always(facts: Facts, test: ast.expr, kind_of: KindOfName) -> bool:
+    """Whether ``isinstance(iterator, chainer.dataset.Iterator)`` holds for every object that a name stands for.
+
+    So does ``not isinstance(optimizer, dict)``.
+    """
+    negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    test = test.operand if isinstance(test, ast.UnaryOp) and negated else test
+    if not isinstance(test, ast.Call) or len(test.args) != 2 or facts.facts.get(test.func) != _ISINSTANCE:
+        return False
+    kind = kind_of(test.args[0].id) if isinstance(test.args[0], ast.Name) else None
+    cls = _class(facts, test.args[1])
+    found = options(kind) if kind is not None and kind is not BOTTOM else ()
+    return bool(found) and all(isinstance(k, Inst) and _is_one(facts, k, cls) is (not negated) for k in found)
 
 
 def reached(facts: Facts, test: ast.expr, truth: bool, kind: Kind) -> Kind:
@@ -72,7 +89,7 @@ def told(facts: Facts, test: ast.expr, truth: bool, kind_of: KindOfName, beside_
         return found
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _compared(facts, test, truth, kind_of, beside_none)
-    if isinstance(test, ast.Call) and len(test.args) == 2 and facts.facts.get(test.func) == Ref("builtins.isinstance"):
+    if isinstance(test, ast.Call) and len(test.args) == 2 and facts.facts.get(test.func) == _ISINSTANCE:
         return _instance(facts, test.args[0], test.args[1], truth, kind_of)
     if isinstance(test, ast.Name) and truth:
         return _not_none(test, kind_of, beside_none)
@@ -222,12 +239,15 @@ def _is_one(facts: Facts, kind: Kind, cls: Kind) -> bool | None:
             return False if isinstance(kind, (Tensor, Lst, Tup, Dct)) else None
         return found == name[9:] or (found, name) == ("bool", "builtins.int")
     if name == "builtins.dict":
-        return isinstance(kind, Dct) if _is_plain(kind) or isinstance(kind, Tensor) else None
+        of_library = isinstance(kind, Inst) and isinstance(kind.cls, str) and kind.cls.startswith("chainer.")
+        return isinstance(kind, Dct) if _is_plain(kind) or isinstance(kind, Tensor) or of_library else None
     if name in ("builtins.list", "builtins.tuple"):  # a Lst stands for both
         if isinstance(kind, Tup):
             return name == "builtins.tuple"
         return None if isinstance(kind, Lst) or kind == UNKNOWN else False if _is_plain(kind) else None
-    return None
+    if isinstance(kind, Inst) and name.startswith("chainer.") and facts.derives(kind.cls, name):
+        return True
+    return False if name in _ITERATORS and _is_plain(kind) else None
 
 
 def _is_link(facts: Facts, kind: Kind, asked: str) -> bool | None:

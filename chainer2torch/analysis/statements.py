@@ -32,7 +32,7 @@ from chainer2torch.analysis.lattice import element_of, join, join_all, says_more
 from chainer2torch.analysis.models import assigned, data, link_children, possible, sequences
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.narrowing import of_rank, told, whole
+from chainer2torch.analysis.narrowing import always, of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
 from chainer2torch.analysis.source import nodes_of
 
@@ -191,15 +191,16 @@ class Statements(Interpreter):
     def _branches(self, bodies: list[list[ast.stmt]], test: ast.expr | None = None) -> bool:
         """Runs bodies one of which is taken; the first is that where ``test`` is true, the second where it is false."""
         start = dict(self.scopes[0])
-        ends, all_stop = [], True
+        ends, all_stop = list[dict[str, Kind]](), True
         given: set[str] = set()  # names of which it is only known here that they are not None
         for i, body in enumerate(bodies):
             self._restore(dict(start))
             if test is not None:
                 before = self.narrow(test, i == 0)
                 given |= {n for n, kind in before.items() if kind == NONE and not body and self.scopes[0][n] == UNKNOWN}
+            never = i == 1 and not body and test is not None and always(self, test, start.get)
             stopped = self.block(body)
-            if not stopped:
+            if not stopped and not (never and ends):
                 ends.append(dict(self.scopes[0]))
             all_stop = all_stop and stopped
         for name in sorted(given):  # `if log_p is None: log_p = F.log(...)`: a caller gives what would be made here

@@ -1,9 +1,13 @@
 """Converters that ask for the number of a GPU: the library's updaters give it, the program's own a torch.device."""
 
 import re
+import sys
+import types
+from unittest import mock
 
 import pytest
 
+from chainer2torch.vendor import compat_file
 from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
@@ -132,3 +136,66 @@ def test_both_may_use_it() -> None:
     program = program.replace("def run", f"{OWN.strip()}\n\n\ndef run")
     program = program.replace("return HOSTS", "Own(Ones(), optimizer, converter=convert, device=-1).update()")
     assert "    if compat.get_device(device).type == 'cpu':" in migrated(program).code
+
+
+HOLDERS = """
+import numpy as np
+import chainer.links as L
+from chainer import training
+from chainer.training import extensions
+
+
+class Updater(training.StandardUpdater):
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        print('step on', 'gpu' if self.device >= 0 else 'cpu')
+        optimizer = self.get_optimizer('main')
+        optimizer.update(optimizer.target, *batch)
+
+
+class Evaluator(extensions.Evaluator):
+    def evaluate(self):
+        print('test on', 'cpu' if 0 > self.device else 'gpu')
+        return super().evaluate()
+
+
+@training.make_extension()
+def preview(trainer):
+    updater = trainer.updater
+    print(updater.device != -1, trainer.updater.device <= -1)
+
+
+class Numbered(training.StandardUpdater):
+    def __init__(self, gpu, **kwargs):
+        super().__init__(**kwargs)
+        self.gpu = gpu
+
+    def update_core(self):
+        print(self.gpu >= 0)
+
+
+def main(gpu=-1):
+    data = [(np.ones(3, 'f'), np.int32(1)) for _ in range(2)]
+    model = L.Classifier(L.Linear(3, 2))
+    optimizer = chainer.optimizers.SGD()
+    optimizer.setup(model)
+    updater = Updater(chainer.iterators.SerialIterator(data, 2), optimizer, device=gpu)
+    trainer = training.Trainer(updater, (1, 'epoch'))
+    trainer.extend(preview, trigger=(1, 'iteration'))
+    trainer.extend(Evaluator(chainer.iterators.SerialIterator(data, 2, False, False), model, device=gpu))
+    trainer.run()
+
+
+main()
+"""
+
+
+def test_what_asks_an_updater_or_an_evaluator_for_its_device(capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to version 5 it was the number, so nothing of Chainer 7 can say this."""
+    result = migrated(HOLDERS)
+    assert "print(self.gpu >= 0)" in result.code
+    compat = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style="native"), compat.__dict__)
+    with mock.patch.dict(sys.modules, chainer_compat=compat):
+        exec(result.code, {"__name__": "migrated"})
+    assert capsys.readouterr().out.splitlines() == ["step on cpu", "test on cpu", "False True"]

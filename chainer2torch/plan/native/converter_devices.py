@@ -2,7 +2,7 @@
 
 Up to version 5 of Chainer the device was the number of a GPU, -1 for none; a program that ran compares it with 0.
 Those of the program's own call ``self.converter(batch, self.device)``, and their ``self.device`` is a torch.device now.
-Those of the library go on giving plain functions the number.
+Those of the library go on giving plain functions the number. What asks such an updater for its device gets that, too.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from chainer2torch.analysis.kinds import Const, Inst, Scalar, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.native.concerns import is_native
 from chainer2torch.plan.native.flows import references
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # comparisons of a number of that time, by what they ask: whether it is none
 _NO_GPU = frozenset({("Lt", 0), ("LtE", -1), ("Eq", -1)})
 _A_GPU = frozenset({("GtE", 0), ("Gt", -1), ("NotEq", -1)})
+_HOLDERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.extensions.Evaluator")
 _TURNED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}
 
 
@@ -42,25 +44,25 @@ def run(context: Context) -> Decisions:
         found = _asked(test)
         if found is None:
             continue
-        name, is_gpu = found
-        given = _of_converter(context, name)
+        device, is_gpu = found
+        given = _of_converter(context, device) if isinstance(device, ast.Name) else _of_holder(context, device)
         if given is None or given is _Given.NUMBER:
             continue
-        device = "device.type" if given is _Given.DEVICE else "native.get_device(device).type"
-        template = f"{device} {'!=' if is_gpu else '=='} 'cpu'"
-        decisions.replace(test, template, {"device": context.operand(name)})
+        asked = "device.type" if given is _Given.DEVICE else "native.get_device(device).type"
+        template = f"{asked} {'!=' if is_gpu else '=='} 'cpu'"
+        decisions.replace(test, template, {"device": context.operand(device)})
     return decisions
 
 
-def _asked(test: ast.Compare) -> tuple[ast.Name, bool] | None:
+def _asked(test: ast.Compare) -> tuple[ast.Name | ast.Attribute, bool] | None:
     """What is compared with a number, and whether that asks for a GPU."""
     if len(test.ops) != 1:
         return None
     left, right, op = test.left, test.comparators[0], type(test.ops[0]).__name__
-    if isinstance(right, ast.Name):
+    if isinstance(right, (ast.Name, ast.Attribute)):
         left, right, op = right, left, _TURNED.get(op, op)
     number = _number(right)
-    if not isinstance(left, ast.Name) or number is None:
+    if not isinstance(left, (ast.Name, ast.Attribute)) or number is None:
         return None
     return (left, (op, number) in _A_GPU) if (op, number) in _A_GPU | _NO_GPU else None
 
@@ -70,6 +72,21 @@ def _number(node: ast.expr) -> int | None:
     value = node.operand if isinstance(node, ast.UnaryOp) else node
     plain = isinstance(value, ast.Constant) and type(value.value) is int
     return sign * value.value if plain else None  # type: ignore[attr-defined]
+
+
+def _of_holder(context: Context, device: ast.Attribute) -> _Given | None:
+    """``self.device``, ``trainer.updater.device``: helpers that stand in for them keep a torch.device."""
+    kinds = options(context.kind(device.value))
+    if device.attr != "device" or not is_native(context) or not all(isinstance(kind, Inst) for kind in kinds):
+        return None
+    classes = [kind.cls for kind in kinds if isinstance(kind, Inst)]
+    held = all(any(context.analysis.derives(cls, base) for base in _HOLDERS) for cls in classes)
+    own = any(
+        isinstance(owner, ClassInfo) and (device.attr in owner.attrs or device.attr in owner.methods)
+        for cls in classes
+        for owner in context.analysis.mro(cls)
+    )
+    return _Given.DEVICE if held and not own else None
 
 
 def _of_converter(context: Context, name: ast.Name) -> _Given | None:

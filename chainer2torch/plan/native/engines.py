@@ -36,6 +36,7 @@ class Manager:
     whole: bool = True  # whether an epoch is known to have a whole number of batches
     long: bool = False  # whether the arguments take several lines
     apart: bool = False  # whether the models stand in a line of their own
+    several: bool = False  # whether models and optimizers are long dictionaries: a line each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Loop:
         arguments = [never if made.by_trigger else "LENGTH", f"iters_per_epoch={made.epoch}"]
         name = "native.TrainingManager" if made.asks else "pytorch_pfn_extras.training.ExtensionsManager"
         rows = [[made.models], [made.optimizers, *arguments]]
-        return _made(made, made.long, name, *(rows if made.apart else [sum(rows, [])]))
+        if made.several:
+            rows = [[made.models], [made.optimizers], arguments]
+        return _made(made, made.long, name, *(rows if made.apart or made.several else [sum(rows, [])]))
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """A ``while`` loop, with one over the batches in it unless an updater draws them."""
@@ -103,7 +106,8 @@ class Ignite:
         arguments += [f"iters_per_epoch={made.epoch}"] * (made.early or not made.whole)
         engine = f"ignite.engine.Engine({function})"
         long = made.long or iteration.updater
-        return before + _made(made, long, name, [engine], [made.models], [made.optimizers, *arguments])
+        optimizers = [[made.optimizers], arguments] if made.several else [[made.optimizers, *arguments]]
+        return before + _made(made, long, name, [engine], [made.models], *optimizers)
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """The engine stops by its number of epochs; the manager terminates it where a trigger decides."""

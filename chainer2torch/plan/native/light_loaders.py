@@ -58,9 +58,11 @@ def _light_form(objects: Objects, inst: Inst) -> Iterator | None:
 def _is_handed_on(objects: Objects, use: Use) -> bool:
     if use.context.skipped.node(use.node):
         return False
+    if _is_kept(objects, use):
+        return True
     if use.member:
         return use.member in _MEMBERS and loop_iterators.is_load(use)
-    if _is_asked(use) or _is_for_somebody(use) or _is_kept(objects, use):
+    if _is_asked(use) or _is_for_somebody(use):
         return True
     if goes_to_unknown_updater(use.context, use.node):
         return True
@@ -89,10 +91,10 @@ def _is_left(context: Context, call: ast.Call) -> bool:
 
 
 def _is_kept(objects: Objects, use: Use) -> bool:
-    """``iterator = {'main': iterator}`` in a class of evaluators, whose ``evaluate`` walks over it."""
+    """``iterator = {'main': iterator}``, ``iter(self._iterators['main'])`` in a class of evaluators that only walks."""
     cls = use.context.source.enclosing(use.node, ast.ClassDef)
     info = objects.analysis.classes.get(cls) if isinstance(cls, ast.ClassDef) else None
-    if info is None or not isinstance(use.parent, ast.Dict) or not objects.analysis.derives(info, _EVALUATOR):
+    if info is None or not objects.analysis.derives(info, _EVALUATOR):
         return False
     return all(_only_walks(objects, own) for own in _own_classes(objects, info))
 

@@ -24,6 +24,7 @@ from chainer2torch.analysis.models import data
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
+from chainer2torch.plan.native.filled_updaters import is_asked, is_drawn_inside, is_filled_in
 from chainer2torch.plan.native.loaders import Need, need_of
 from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.left_iterators import is_left_at_end
@@ -112,7 +113,8 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
     uses = [use for use in objects.uses_of(inst) if is_read(use)]
     need = need_of(objects, inst)
     if need is not None:
-        if isinstance(need, str) or not all(_is_idle(use) for use in uses):
+        drawn = need is Need.DRAWN
+        if isinstance(need, str) or not all(_is_idle(use) or drawn and is_drawn_inside(use) for use in uses):
             return need if isinstance(need, str) else "read in a loop and by the training"
         form = Form.BATCHES if need is Need.DRAWN else Form.LOADER
         return Iterator(form, bound, (), need is Need.BATCHES)
@@ -321,7 +323,7 @@ def used(objects: Objects, use: Use) -> str | None:
     if is_copied(use) and walk_over(use.context, use.node) is None:
         return ""
     if not is_read(use):
-        return None
+        return "" if is_asked(use) or is_filled_in(use) else None
     forms = [form_of(objects, inst) for inst in objects.of(use.context.kind(use.node))]
     known = [form for form in forms if isinstance(form, Iterator)]
     if len(known) < len(forms):

@@ -13,6 +13,7 @@ from chainer2torch.plan.marks import changes_rules
 from chainer2torch.plan.native import heeding, places
 from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
 from chainer2torch.plan.native.escapes import may_escape
+from chainer2torch.plan.native.filled_updaters import is_asked, is_filled_in
 from chainer2torch.plan.native.lending import is_lent, shifts, wrapped_by
 from chainer2torch.plan.native.named_optimizers import table_of
 from chainer2torch.plan.native.objects import Concern, Objects, Use
@@ -71,7 +72,7 @@ def _used(objects: Objects, use: Use) -> str | None:
         named = by_name(use) and not _may_name_rate(objects, use)
         understood = saved_by(use) is not None or shifts(use) or named or steps_together(use)
         asked = bool(asked_classes(objects, use)) or asked_setting(objects, use) is not None
-        return "" if understood or asked else None
+        return "" if understood or asked or is_filled_in(use) or is_asked(use) else None
     if use.inst.site and possible_classes(objects, use).isdisjoint(classes_of(use.inst.cls)):
         return ""  # the program asks for another class in front of it
     if use.member == "serialize":

@@ -18,6 +18,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches_drawn import draws_one
 from chainer2torch.plan.native.calls import is_dict
+from chainer2torch.plan.native.filled_updaters import filled
 from chainer2torch.plan.native.flows import takers_of_display, written_in
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.places import is_reached_through
@@ -100,6 +101,11 @@ def given_to(objects: Objects, context: Context, call: ast.Call) -> Given | str:
     iterators = [node for value in values.values() for node in _of(objects, context, value, "iterators").values()]
     found = [(value, _of(objects, context, value, "optimizers")) for value in values.values()]
     optimizers = [(value, names) for value, names in found if names]
+    put = filled(context, call, "_optimizers")
+    if put is not None and all(_is(objects, context, value, "optimizers") for value in put.values()):
+        named = filled(context, call, "_iterators") or {}
+        main = named.get("main", iterators[0] if len(iterators) == 1 else None)
+        return "it has no main iterator" if main is None else Given(main, put, several=True)
     if len(optimizers) != 1 or not iterators:
         return "which optimizers and iterators it gets is not known"
     main = next(

@@ -192,6 +192,7 @@ def _made_of(context: Context, *programs: Program) -> Manager:
         any(stop is None or stops_by_iteration(context, stop) for stop in stops),
         stops[0] is not None,
         programs[0].out is not None,
+        more="state_objects={'updater': CALL}" * (not programs[0].step.parts and not managers.hand_over(context)),
         early=programs[0].starts_early,
         on_errors=wants_errors(context),
     )
@@ -214,7 +215,8 @@ def _is_inside(context: Context, program: Program) -> bool:
 def _make(context: Context, decisions: Decisions, program: Program, in_parts: bool = False) -> None:
     """The manager in the place of the Trainer. ``in_parts``: parts of the model may report by themselves."""
     made = _made_of(context, program)
-    made = dataclasses.replace(made, long=_is_long(context, program, made.by_trigger))
+    long = _is_long(context, program, made.by_trigger)
+    made = dataclasses.replace(made, long=long, several=long and program.step.model.startswith("{"))
     iteration, operands = _iteration(context, program)
     if program.stop is not None and made.by_trigger:
         operands["STOP"] = context.operand(program.stop)

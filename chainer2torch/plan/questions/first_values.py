@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chainer2torch.analysis.values import dataclass
-from chainer2torch.analysis.kinds import Const, Inst, options
+from chainer2torch.analysis.kinds import NONE, Const, Inst, options
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
@@ -21,6 +21,7 @@ from chainer2torch.plan.match import parsed
 from chainer2torch.plan.questions.constructors import is_assigned_by_constructor
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.nones import may_be_none
+from chainer2torch.plan.questions.paths import is_parameter
 from chainer2torch.rules.signature import BindError
 
 _INITIALIZER = "chainer.Initializer"
@@ -76,7 +77,7 @@ def first_values(
     stated = {
         name: value
         for name, value in stated.items()
-        if not _is_none(value) and not _lacks(name, given) and not _begins_so(context, layer, name, value)
+        if not _gives_none(context, value) and not _lacks(name, given) and not _begins_so(context, layer, name, value)
     }
     computed = {str(keyword.arg): keyword.value for keyword in tree.keywords if not isinstance(keyword.value, ast.Name)}
     if not stated and not computed:
@@ -211,6 +212,12 @@ def _scope_of_lines(context: Context, call: ast.Call) -> Sequence[ast.stmt] | No
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _gives_none(context: Context, node: ast.expr) -> bool:
+    """Whether a call says None: written there, or as a name of the file that has no other value."""
+    local = isinstance(node, ast.Name) and not is_parameter(context, node)
+    return _is_none(node) or local and context.kind(node) == NONE
 
 
 def _is_plain(context: Context, value: ast.expr) -> bool:

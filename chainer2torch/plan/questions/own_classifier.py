@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from chainer2torch.analysis.components import components
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Const, Func, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
@@ -37,12 +38,18 @@ class _Own:
 
 def definition(context: Context) -> tuple[str, str] | None:
     """The name of the class in this file, and its text; None: the helper stands in its place."""
-    own = None if context.choices.only else context.analysis.once(_own)
-    return (_NAME, own.text) if own is not None and own.module is context.module else None
+    own = None if context.choices.only else context.analysis.once(_owns).get(context.module)
+    return (_NAME, own) if own is not None else None
 
 
-def _own(analysis: Analysis) -> _Own | None:
-    modules = list(analysis.project.modules.values())
+def _owns(analysis: Analysis) -> dict[ModuleInfo, str]:
+    """The texts of the classes, by the files that get them: one for files that can meet in one run."""
+    groups = dict.fromkeys(analysis.once(components).values())
+    found = (_own(analysis, [m for m in analysis.project.modules.values() if m in group]) for group in groups)
+    return {own.module: own.text for own in found if own is not None}
+
+
+def _own(analysis: Analysis, modules: list[ModuleInfo]) -> _Own | None:
     named = [(module, node) for module in modules for node in _names(analysis, module)]
     if not named or any(module is not named[0][0] for module, _ in named):
         return None
@@ -53,7 +60,16 @@ def _own(analysis: Analysis) -> _Own | None:
     functions = {names for names in given if names is not None}
     if None in given or len(functions) > 1 or _LOOKED_INTO & asked or _is_taken(module, modules):
         return None
+    if any(_is_pickled(analysis, call) for other in modules for call in other.source.of(ast.Call)):
+        return None
     return _Own(module, _text(next(iter(functions)), asked, single))
+
+
+def _is_pickled(analysis: Analysis, call: ast.Call) -> bool:
+    """``pickle.dump(model, f)``: another program that reads it finds the class in a file that all can import."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    kinds = options(analysis.kind(call.args[0])) if name in ("dump", "dumps") and call.args else ()
+    return any(isinstance(kind, Inst) and kind.cls == _CLASSIFIER for kind in kinds)
 
 
 def _is_taken(module: ModuleInfo, modules: list[ModuleInfo]) -> bool:

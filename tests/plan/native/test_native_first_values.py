@@ -576,3 +576,16 @@ def test_a_value_that_an_unseen_caller_may_change_is_told() -> None:
         "            self.bn = L.BatchNormalization(3, initial_gamma=Conf.gamma)\n"
     )
     assert "weight=Conf.gamma" in migrate_source(source, options=Options(style="native")).code
+
+
+@pytest.mark.parametrize(("parameter", "told"), [("self", ""), ("self, begin=None", "filled")])
+def test_a_name_that_is_none_tells_no_values(parameter: str, told: str) -> None:
+    """That of a parameter is told: callers that nobody sees may give another value."""
+    source = net(
+        "begin = None" if not told else "pass",
+        "self.e = L.EmbedID(5, 3, begin, -1)",
+        "self.bn = L.BatchNormalization(3, initial_gamma=begin)",
+        forward="self.bn(self.e(x))",
+    ).replace("__init__(self)", f"__init__({parameter})")
+    code = begins_alike(source, np.array([0, 1, 2, 4], "i"))
+    assert ("filled" in code) == bool(told), code

@@ -136,6 +136,26 @@ def detail(updater):
 
 """
 RUNS = "def go(trainer):\n    trainer.run()\n\n\n"
+FILLED = """\
+class Filled(training.updaters.StandardUpdater):
+    def __init__(self, iterator, optimizer):
+        {0}
+        self.converter, self.iteration = chainer.dataset.concat_examples, 0
+
+    def update_core(self):
+        optimizer = self._optimizers['main']
+        batch = self._iterators['main'].next()
+        optimizer.update(optimizer.target, *self.converter(batch))
+
+
+"""
+FILLINGS = {
+    "display": "self._iterators = {'main': iterator}\n        self._optimizers = {'main': optimizer}",
+    "wrapped": "if isinstance(iterator, chainer.dataset.Iterator):\n            iterator = {'main': iterator}\n"
+    "        self._iterators = iterator\n        if not isinstance(optimizer, dict):\n"
+    "            optimizer = {'main': optimizer}\n        self._optimizers = optimizer",
+    "call": "self._iterators = kwargs.pop('iterators')\n        self._optimizers = kwargs.pop('optimizers')",
+}
 MANY = """\
 class Many(training.updaters.StandardUpdater):
     def __init__(self, *args, n=3):
@@ -279,6 +299,50 @@ def test_log_table_parameters_and_times_are_the_same(name, trainer, tmp_path):
     if "seen" in theirs:
         assert ours["seen"] == theirs["seen"] != []
     assert ".updater = " not in code or name in ASKING, code
+
+
+IN_TURN = """\
+    if {batch} < 100:
+        updater = {updater}(train_iter, optimizer)
+    else:
+        updater = {other}
+"""
+
+
+@pytest.mark.parametrize("trainer", MANAGERS)
+@pytest.mark.parametrize(("filling", "made"), FILLINGS.items())
+def test_an_updater_may_fill_what_its_base_keeps(filling, made, trainer, tmp_path):
+    """``self._iterators = {'main': iterator}`` without a call of the base, as programs of versions 1 to 3 have it."""
+    call = "Filled(train_iter, optimizer)"
+    filled = FILLED.format(made)
+    if filling == "call":
+        call = "Filled(iterators={'main': train_iter}, optimizers={'main': optimizer})"
+        filled = filled.replace("self, iterator, optimizer", "self, *args, **kwargs")
+    program = PROGRAM.replace(IN_TURN, f"    updater = {call.replace('{', '{{').replace('}', '}}')}\n")
+    program = program[program.index("{before}") :]  # without the model whose parts report
+    source = program.format(**{**USUAL, "before": SEES + filled, "more": COUNTS})
+    theirs, ours, code = both(source, head=HEAD, trainer=trainer)
+    assert "compat.Trainer" not in code and "Late" not in code and MANAGERS[trainer] in code, code
+    compare(theirs, ours, code, tmp_path)
+    assert ours["seen"] == theirs["seen"] != []
+
+
+def test_an_updater_that_fills_them_counts_on_from_a_snapshot(tmp_path):
+    """What the updater and its iterators count is saved with the manager."""
+    counted = FILLED.format(FILLINGS["display"]).replace(
+        "batch = self", "seen.append(self.iteration)\n        batch = self"
+    )
+    program = PROGRAM.replace(IN_TURN, "    updater = Filled(train_iter, optimizer)\n")
+    program = program[program.index("{before}") :]
+    saving = "trainer.extend(extensions.snapshot(filename='last'), trigger=(1, 'epoch'))"
+    first = {**USUAL, "before": SEES + counted, "more": saving, "stop": "(1, 'epoch')"}
+    further = {**first, "more": "chainer.serializers.load_npz(out + '/last', trainer)", "stop": "(2, 'epoch')"}
+    sides = [both(program.format(**one), head=HEAD) for one in (first, further)]
+    for side in (0, 1):
+        for program in sides:
+            with one_order():
+                run(program[side], program[side]["Net"](), tmp_path / str(side))
+        assert [program[side]["seen"] for program in sides] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 # programs in which only the updater knows how many iterations an epoch has

@@ -76,6 +76,7 @@ def test_a_model_of_several_arguments():
         "from lightgbm import *\n" + program(),
         program().replace("def train", "class Mine(L.Classifier):\n    pass\n\ndef train"),
         program().replace("def train", "kinds = [L.Classifier]\ndef train"),
+        "import pickle\n" + program(asked="len(pickle.dumps(model))"),
     ],
 )
 def test_what_looks_into_it_keeps_the_helper(text):
@@ -93,3 +94,12 @@ def test_two_files_share_the_helper():
     assert "class Classifier(" in migrate_sources(files, options=Options(style="native"))["one.py"].code
     alone = migrate_sources({**files, "two.py": "import one\n"}, options=Options(style="native"))
     assert "class Classifier(" in alone["one.py"].code
+
+
+def test_programs_that_do_not_meet_have_one_each():
+    """A class that says what is saved of it makes all files one part of the analysis, and still no one run."""
+    saves = "class Kept:\n    def serialize(self, serializer):\n        pass\n"
+    files = {"one.py": HEAD + program(), "two.py": HEAD + program(", F.mean_squared_error"), "three.py": saves}
+    found = migrate_sources(files, options=Options(style="native"))
+    assert ["class Classifier(" in found[path].code for path in files] == [True, True, False]
+    assert "lossfun" in found["two.py"].code and "lossfun" not in found["one.py"].code
