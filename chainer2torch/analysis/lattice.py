@@ -86,9 +86,11 @@ def says_more(new: Kind, old: Kind | None) -> bool:
     """Whether a summary has changed: also one of which nothing is sure as before, but something more may come."""
     if new != old:
         return True
-    if not isinstance(new, Perhaps):
-        return False
-    return not isinstance(old, Perhaps) or new.known != old.known
+    if isinstance(new, Perhaps):
+        return not isinstance(old, Perhaps) or new.known != old.known
+    if isinstance(new, (Lst, Dct)) and isinstance(old, (Lst, Dct)):
+        return says_more(new.element, old.element)
+    return isinstance(new, Tup) and isinstance(old, Tup) and any(map(says_more, new.items, old.items))
 
 
 # `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device

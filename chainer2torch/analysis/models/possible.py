@@ -61,7 +61,7 @@ def computed(a: Kind, b: Kind, operator: Callable[[Kind, Kind], Kind]) -> Kind:
     """What an operator gives of two values one of which may be a tensor."""
     if not isinstance(a, Perhaps) and not isinstance(b, Perhaps):
         return UNKNOWN
-    return unsure(operator(_known(a), _known(b)))
+    return unsure(*(operator(x, y) for x in options(_known(a)) for y in options(_known(b))))
 
 
 def fill(interpreter: Interpreter, target: ast.expr, held: Kind) -> None:
