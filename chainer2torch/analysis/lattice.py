@@ -48,7 +48,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return unsure(a, b)
     if a == b:
-        return a
+        return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
     if isinstance(a, Const) and a.value is None:
         return b
