@@ -30,7 +30,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.shapes import is_shape
 from chainer2torch.plan.parts.written_kinds import is_sized
-from chainer2torch.plan.questions.perhaps import may_be_array
+from chainer2torch.plan.questions.perhaps import may_be_array, may_hold_elements
 
 _WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
 # what takes the elements of its first argument as members or keys
@@ -188,7 +188,7 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             pass
         elif _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
-        elif may_be_array(context, part):
+        elif may_hold_elements(context, part):
             wrap(context, decisions, part, "compat.shown(value)")
         elif isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.map") and len(part.args) == 2:
             if context.kind(part.args[0]) == Ref("builtins.tuple"):
