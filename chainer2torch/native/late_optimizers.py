@@ -257,8 +257,7 @@ class LateAdam(LateOptimizer, Adam):
     eps = _setting("epsilon")  # where: opt.eps, set.eps, getattr
 
     def __init__(self, alpha: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, **rest: Any):
-        super().__init__(lr=0.0, betas=(beta1, beta2), eps=eps, **rest)
-        self.param_groups[0]["lr"] = alpha  # one below zero torch.optim refuses where it is handed over
+        super().__init__(lr=alpha, betas=(beta1, beta2), eps=eps, **rest)
 
     @property
     def lr(self) -> float:  # where: opt.lr, set.lr, opt.alpha_t, getattr
