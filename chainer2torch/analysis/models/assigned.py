@@ -186,7 +186,7 @@ def under_name(interpreter: Interpreter, node: ast.Subscript, found: Kind) -> Ki
     """``vars(box)['value']``, ``box.__dict__['value']``: an attribute, read out of its dictionary."""
     name = node.slice.value if isinstance(node.slice, ast.Constant) else None
     owner = _whose(interpreter, node.value) if isinstance(name, str) and found == UNKNOWN else None
-    return interpreter.attribute(owner, str(name)) if owner is not None else found
+    return interpreter.attribute(owner, str(name)) if isinstance(owner, Inst) else found
 
 
 def _is_plain(kind: Kind) -> bool:
