@@ -11,6 +11,7 @@ from chainer2torch.analysis.models import sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
+from chainer2torch.analysis.models.filled import by_callee
 from chainer2torch.analysis.models.chosen_returns import chosen_return
 from chainer2torch.analysis.models.class_methods import class_of, made_by
 from chainer2torch.analysis.models.parameters import COUNTED
@@ -31,6 +32,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     NamedTuple,
     Partial,
+    Perhaps,
     Ref,
     Scalar,
     Tensor,
@@ -39,10 +41,10 @@ from chainer2torch.analysis.kinds import (
     Unknown,
     options,
 )
-from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all, lacks_element
+from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all, lacks_element, says_more
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.models import array_kinds, starred_arguments
+from chainer2torch.analysis.models import array_kinds, possible, starred_arguments
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
@@ -51,11 +53,13 @@ _TAKE_SHAPES = frozenset({"broadcast_to", "empty", "full", "ones", "reshape", "s
 _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 # functions of Python's that call nothing of what they get, nor give it on
 _LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
-_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown})  # what ``escape`` passes over
+_NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Perhaps})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
 
 
-_HOLDS_NONE = frozenset({Const, Scalar, Tensor, Ref, Unknown, Inst, Func, Class})  # no array of the host is in these
+_HOLDS_NONE = frozenset(
+    {Const, Scalar, Tensor, Ref, Unknown, Perhaps, Inst, Func, Class}
+)  # no array of the host is in these
 
 
 class Calls(LibraryCalls):
@@ -108,7 +112,7 @@ class Calls(LibraryCalls):
             found = self.item(self.facts.get(node.func.value, UNKNOWN), node.args[0], args[0])  # type: ignore[attr-defined]
         if found == UNKNOWN and isinstance(callee, (Method, Ref)) and any(map(lacks_element, args)):
             return self.not_yet()  # `xp.vstack(rows)` of rows that are to come
-        return found
+        return possible.called(self, node, callee, args, keywords, found) if isinstance(found, Unknown) else found
 
     def _may_be_chainers(self, callee: Kind) -> bool:
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
@@ -260,6 +264,8 @@ class Calls(LibraryCalls):
         elif a.vararg is not None and rest is not None:
             self.feed(func, a.vararg.arg, rest)
             self.feed(func, COUNTED + a.vararg.arg, UNKNOWN if rest == UNKNOWN else Lst(generalized(rest)))
+        for argument, grown in by_callee(self, func, names, node) if node is not None else ():
+            self.container_grown(argument, grown)
         if func.wrapper is not None:
             func = self.functions.get(func.wrapper, func)
         self.reads(func, "return")
@@ -279,13 +285,13 @@ class Calls(LibraryCalls):
             if _holds_host_array(kind):
                 func.host_fed.add(name)
         for option in options(kind):
-            if option.__class__ is Tensor:
+            if (option.known if option.__class__ is Perhaps else option).__class__ is Tensor:
                 func.tensor_fed.add(name)
             elif option.__class__ in (Lst, Tup, Dct):
                 func.list_fed.add(name)
         old = func.params.get(name)
         new = self.grown(func, old, kind)
-        if new != old:
+        if says_more(new, old):
             func.params[name] = new
             self.enqueue(func)
 

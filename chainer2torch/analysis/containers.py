@@ -7,8 +7,23 @@ import dataclasses
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kind_specs import REPORTED
-from chainer2torch.analysis.kinds import BOTTOM, NONE, UNKNOWN, Const, Dct, Kind, Lst, Mod, Scalar, Stream, Tup
+from chainer2torch.analysis.kinds import (
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Const,
+    Dct,
+    Kind,
+    Lst,
+    Mod,
+    Scalar,
+    Stream,
+    Tup,
+    Unknown,
+    scalar_type,
+)
 from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.models import filled, possible
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.source import Source, nodes_of
@@ -30,7 +45,7 @@ class Containers(Interpreter):
             new = element_of(args[-1]) if name.startswith("extend") else args[-1]
             if self.rules.style == "native" and name == "append" and self._is_host_list(node.func.value):
                 new = on_host(new)
-            self._grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
+            self.container_grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
             return NONE
         return receiver.element if name in ("pop", "popleft") else UNKNOWN
 
@@ -60,7 +75,7 @@ class Containers(Interpreter):
             grown = Dct(receiver.element)
             for kind in new:
                 grown = Dct(join(grown.element, kind))
-            self._grown(node.func.value, grown)
+            self.container_grown(node.func.value, grown)
             return NONE if name == "update" else self.not_yet() if grown.element is BOTTOM else grown.element
         return UNKNOWN
 
@@ -82,9 +97,11 @@ class Containers(Interpreter):
                 items = ()
             elif container.items or container.element is BOTTOM:
                 items += ((key.value, kind),)
-            self._grown(target.value, Dct(join(container.element, kind), items))
+            self.container_grown(target.value, Dct(join(container.element, kind), items))
         elif isinstance(container, Lst) and not isinstance(target.slice, ast.Slice):
-            self._grown(target.value, dataclasses.replace(container, element=join(container.element, kind)))
+            self.container_grown(target.value, dataclasses.replace(container, element=join(container.element, kind)))
+        elif isinstance(container, Unknown) and scalar_type(self.facts.get(target.slice, UNKNOWN)) == "str":
+            possible.fill(self, target.value, Dct(kind))
 
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
         """A list that a loop has a name for holds more: so does what the loop goes through.
@@ -96,23 +113,23 @@ class Containers(Interpreter):
         if held is None:
             return
         if isinstance(container, Lst):
-            self._grown(held, dataclasses.replace(container, element=join(container.element, kind)))
+            self.container_grown(held, dataclasses.replace(container, element=join(container.element, kind)))
         elif isinstance(container, Dct):
-            self._grown(held, Dct(join(container.element, kind)))
+            self.container_grown(held, Dct(join(container.element, kind)))
 
     def observed(self, node: ast.expr) -> None:
         """``with report_scope(observation):`` what a model reports inside is put into the dictionary."""
         container = self.facts.get(node)
         if isinstance(container, Dct) and isinstance(node, (ast.Name, ast.Attribute)):
-            self._grown(node, Dct(join(container.element, REPORTED)))
+            self.container_grown(node, Dct(join(container.element, REPORTED)))
 
-    def _grown(self, target: ast.expr, kind: Kind) -> None:
+    def container_grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""
         if isinstance(target, ast.Call):  # `groups.setdefault(key, []).append(value)`
             function = target.func
             table = self.facts.get(function.value) if isinstance(function, ast.Attribute) else None
             if isinstance(function, ast.Attribute) and isinstance(table, Dct) and function.attr == "setdefault":
-                self._grown(function.value, Dct(join(table.element, kind)))
+                self.container_grown(function.value, Dct(join(table.element, kind)))
             return
         self.grown_in_loop(target, kind)
         if isinstance(target, ast.Name) and target.id not in self.scopes[0]:
@@ -123,10 +140,14 @@ class Containers(Interpreter):
         else:
             env = None
         if env is None:
+            if isinstance(target, ast.Name):
+                filled.put_into_parameter(self, target.id, kind)
             self.assign(target, kind)
             return
         name = target.id if isinstance(target, ast.Name) else target.attr  # type: ignore[attr-defined]
         joined = join(env.get(name), kind)
+        if env is not module.env:
+            filled.put_inside(self, name, joined)
         if joined != env.get(name):
             env[name] = joined
             if env is module.env:

@@ -14,7 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import assigned, field_classes
+from chainer2torch.analysis.models import assigned, field_classes, filled
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -42,7 +42,7 @@ class Definitions(Interpreter):
                     return self._closed_over(func, env, name)
                 if name in self.module.nonlocals and env is not self.module.env and func is not None:
                     return assigned.shared(self, self.module, name, env[name])
-                return env[name]
+                return env[name] if env is self.module.env else filled.held(self, name, env[name])
         for star in reversed(self.module.stars):  # the last one wins
             dotted = self.rules.canonical(f"{star}.{name}")
             if dotted in self.rules.rows or self.rules.is_namespace(dotted) or name in OF_PYTHON.get(star, ()):

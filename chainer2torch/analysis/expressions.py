@@ -7,14 +7,14 @@ import ast
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, sequences
+from chainer2torch.analysis.models import named_tuples, possible, sequences
 from chainer2torch.analysis.folding import fold, repeated, row, table
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
 from chainer2torch.analysis.models.demands import is_number_without, lacks_member, only_of_variables, options_with
 from chainer2torch.analysis.models.iteration import part_of
-from chainer2torch.analysis.models.xp_modules import CUPY, OF_UNKNOWN, XP, member_kind
+from chainer2torch.analysis.models.xp_modules import CUPY, XP, member_kind
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -47,13 +47,13 @@ from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
 class Expressions(Interpreter):
-    """The part of the analysis that evaluates expressions ."""
+    """The part of the analysis that evaluates expressions."""
 
     def expr(self, node: ast.expr) -> Kind:
         """Evaluates an expression and keeps what was found."""
         if node.__class__ is ast.Name:
             kind = self.lookup(node.id)
-            if kind.__class__ is Unknown and self._is_demanded(node):
+            if isinstance(kind, Unknown) and self._is_demanded(node):
                 kind = Inst("chainer.Link")
             self.facts[node] = kind
             return kind
@@ -158,7 +158,8 @@ class Expressions(Interpreter):
             if isinstance(a, Tup) and isinstance(b, Tup):
                 return Tup(a.items + b.items, sized=a.sized or b.sized)
             return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
-        return array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
+        found = array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
+        return possible.computed(a, b, lambda x, y: self.binary(op, x, y)) if isinstance(found, Unknown) else found
 
     def _expr_BoolOp(self, node: ast.BoolOp) -> Kind:
         before: dict[str, Kind] = {}
@@ -173,7 +174,7 @@ class Expressions(Interpreter):
         kinds = [self.expr(node.left), *(self.expr(c) for c in node.comparators)]
         if len(kinds) > 2 or isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return Scalar("bool")  # a chain asks each of its parts for one answer
-        return join_all([array_operators.compared(a, b) for a in options(kinds[0]) for b in options(kinds[1])])
+        return join_all([possible.compared(a, b) for a in options(kinds[0]) for b in options(kinds[1])])
 
     def _expr_IfExp(self, node: ast.IfExp) -> Kind:
         self.expr(node.test)
@@ -243,7 +244,8 @@ class Expressions(Interpreter):
         return UNKNOWN
 
     def _expr_Subscript(self, node: ast.Subscript) -> Kind:
-        return self.item(self.expr(node.value), node.slice, self.expr(node.slice))
+        found = self.item(self.expr(node.value), node.slice, self.expr(node.slice))
+        return assigned.under_name(self, node, found)
 
     def item(self, receiver: Kind, node: ast.expr, index: Kind) -> Kind:
         kinds = receiver.ordered if isinstance(receiver, Union) else (receiver,)
@@ -269,7 +271,7 @@ class Expressions(Interpreter):
             if isinstance(kind, Inst) and sequences.is_sequential(self, kind):
                 sequences.opened(self, kind)
                 return Inst(sequences.SEQUENTIAL)
-            return kind if isinstance(kind, Inst) else UNKNOWN
+            return kind if isinstance(kind, Inst) else possible.item(self, kind, node, index)
         if isinstance(kind, Tup):
             if (
                 isinstance(index, Const)
@@ -286,11 +288,10 @@ class Expressions(Interpreter):
                 return self.held_under(index.value, known[index.value])
             if isinstance(index, Const) and known:
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
-            # filled out of sight, or with what is not known yet
             return self.not_yet() if kind.element is BOTTOM else kind.element
         if isinstance(kind, Inst):
             return self.method_result(kind, "__getitem__", [index], node)
-        return UNKNOWN
+        return possible.item(self, kind, node, index)
 
     def iterated(self, kind: Kind) -> Kind:
         """The kind of the elements when a value is iterated over by ``for``."""
@@ -330,7 +331,7 @@ class Expressions(Interpreter):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
-        return OF_UNKNOWN.get(name, UNKNOWN) if isinstance(kind, Unknown) and self.imports_chainer() else UNKNOWN
+        return possible.attribute(self, kind, name) if isinstance(kind, Unknown) else UNKNOWN
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):
@@ -400,7 +401,9 @@ class Expressions(Interpreter):
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
             if of_chainer and not name.startswith("__"):
                 self.reads(receiver.site, name)
-                return data.of_heirs(self, owner, name)  # or else somebody has put it there
+                return possible.put_there(
+                    self, data.of_heirs(self, owner, name), name
+                )  # or else somebody has put it there
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             return member_kind(row.name, receiver) or parse_spec(row.returns)

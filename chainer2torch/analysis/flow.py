@@ -18,6 +18,7 @@ from chainer2torch.analysis.expressions import Expressions
 from chainer2torch.analysis.import_statements import ImportStatements
 from chainer2torch.analysis.interpreter import MAX_VISITS, Environment, Unit
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind
+from chainer2torch.analysis.lattice import says_more
 from chainer2torch.analysis.mixins import mixed_into_links
 from chainer2torch.analysis.models.fixtures import fixtures
 from chainer2torch.analysis.models.parameters import parameters
@@ -120,6 +121,6 @@ class Analysis(Statements, Expressions, Calls, Containers, Definitions, ImportSt
         one = UNKNOWN if self.widened(func) else self.grown(func, held, kind)
         if statement is not None:
             func.gives[statement] = one
-        if new != old or statement is not None and one != held:
+        if says_more(new, old) or statement is not None and says_more(one, held):
             func.returns = new
             self.changed(func, "return")

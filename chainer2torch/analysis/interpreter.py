@@ -17,7 +17,7 @@ from typing import Any
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
-from chainer2torch.analysis.lattice import join, join_all
+from chainer2torch.analysis.lattice import join, join_all, unsure
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.rules.row import Row
 from chainer2torch.rules.table import Rules
@@ -64,6 +64,8 @@ class Interpreter(Facts, abc.ABC):
         self._visits: dict[Unit, int] = {}
         # who reads a summary; dictionaries instead of sets keep the order, so every run gives the same
         self._put_keys: dict[object, Kind] = {}
+        # what is put under the name of an attribute of objects whose class is not known
+        self.on_others: dict[str, Kind] = {}
         self._readers: defaultdict[tuple[object, str], dict[Unit, None]] = defaultdict(dict)
         self._sites: dict[ast.AST, int] = {}
         self.joined: set[tuple[ClassInfo, str, Ref]] = set()  # names of libraries that are in an attribute already
@@ -138,8 +140,8 @@ class Interpreter(Facts, abc.ABC):
         visits = self._visits.get(unit, 0)
         new = join(old, kind)
         if visits >= MAX_VISITS:
-            return new if old in (None, kind) else UNKNOWN
-        return UNKNOWN if visits >= _SETTLED and old is not None and new != old else new
+            return new if old in (None, kind) else unsure(new)
+        return unsure(new) if visits >= _SETTLED and old is not None and new != old else new
 
     def widened(self, unit: Unit | None) -> bool:
         """Whether a unit has used up its visits: nothing that it gives is known then."""
@@ -316,6 +318,10 @@ class Interpreter(Facts, abc.ABC):
     @abc.abstractmethod
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:
         """A list that a loop has a name for holds more: so does what the loop goes through."""
+
+    @abc.abstractmethod
+    def container_grown(self, target: ast.expr, kind: Kind) -> None:
+        """A list or dictionary has become another kind, for all who read it under its name."""
 
     def imports_chainer(self) -> bool:
         """Whether the module being visited has names of Chainer's."""

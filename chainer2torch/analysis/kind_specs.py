@@ -21,6 +21,7 @@ from chainer2torch.analysis.kinds import (
     Method,
     Mod,
     NamedTuple,
+    Perhaps,
     Partial,
     Ref,
     Scalar,
@@ -46,6 +47,8 @@ def describe(kind: Kind) -> str:
             + (f" rank {kind.rank}" if kind.rank is not None else "")
             + (f" dtype {kind.dtype}" if kind.dtype else "")
         )
+    if isinstance(kind, Perhaps):
+        return f"perhaps {describe(kind.known)}"
     if isinstance(kind, Inst):
         return "instance " + (kind.cls if isinstance(kind.cls, str) else kind.cls.name)
     if isinstance(kind, Const):

@@ -25,6 +25,23 @@ class Unknown(Kind):
 
 
 @dataclass(frozen=True, eq=False)  # with its own
+class Perhaps(Unknown):
+    """Nothing is sure, but on some way of the program ``known`` comes here: a tensor, a shape, what holds one.
+
+    It equals ``UNKNOWN``, so that nobody takes it for more than that. Code that is right for both, because it looks at
+    run time, is written where this is known, and nowhere else: everything might be a tensor, and most is none.
+    """
+
+    known: Kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown)
+
+    def __hash__(self) -> int:
+        return hash(UNKNOWN)
+
+
+@dataclass(frozen=True, eq=False)  # with its own
 class Const(Kind):
     """A literal of the source."""
 

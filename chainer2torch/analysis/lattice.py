@@ -20,6 +20,8 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Method,
+    Perhaps,
     Ref,
     Scalar,
     Stream,
@@ -46,10 +48,10 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
         return a
     if a is BOTTOM or b is BOTTOM:
         return b if a is BOTTOM else a
-    if a == b:
-        return a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return UNKNOWN
+        return unsure(a, b)
+    if a == b:
+        return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
     if isinstance(a, Const) and a.value is None:
         return b
@@ -59,6 +61,39 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
         return _join_union(a, b)
     merged = _join_same(a, b)
     return merged if merged is not None else _union([a, b])
+
+
+def unsure(*kinds: Kind | None) -> Kind:
+    """Nothing is sure, but that one of these may come: an unknown kind that keeps what matters of them."""
+    known: Kind | None = None
+    for kind in kinds:
+        if kind is None or kind is UNKNOWN:
+            continue
+        for one in options(kind.known if isinstance(kind, Perhaps) else kind):
+            if known is not one and _matters(one):
+                known = join(known, one)
+    return UNKNOWN if known is None or isinstance(known, Unknown) else Perhaps(known)
+
+
+def _matters(kind: Kind) -> bool:
+    """Whether a value looks or behaves otherwise after the migration, or holds one that does."""
+    if isinstance(kind, (Lst, Tup)):
+        items = (kind.element,) if isinstance(kind, Lst) else kind.items
+        return kind.sized or any(_matters(one) for item in items for one in options(item))
+    if isinstance(kind, Dct):
+        return any(_matters(one) for one in options(kind.element))
+    return isinstance(kind, (Tensor, Perhaps)) or isinstance(kind, Method) and isinstance(kind.receiver, Tensor)
+
+
+def says_more(new: Kind, old: Kind | None) -> bool:
+    """Whether a summary has changed: also one of which nothing is sure as before, but something more may come."""
+    if new != old:
+        return True
+    if isinstance(new, Perhaps):
+        return not isinstance(old, Perhaps) or new.known != old.known
+    if isinstance(new, (Lst, Dct)) and isinstance(old, (Lst, Dct)):
+        return says_more(new.element, old.element)
+    return isinstance(new, Tup) and isinstance(old, Tup) and any(map(says_more, new.items, old.items))
 
 
 # `xp = cuda.cupy if gpu >= 0 else numpy`: the array module of a device
@@ -138,7 +173,7 @@ def _union(parts: list[Kind]) -> Kind:
     # A union whose parts are unrelated plain values tells a rule nothing.
     most = _MAX_FUNCTIONS if all(isinstance(kind, (Class, Func)) for kind in parts) else _MAX_UNION
     if len(parts) > most or UNKNOWN in parts:
-        return UNKNOWN
+        return unsure(*parts)
     return Union(frozenset(parts), tuple(parts))
 
 
@@ -186,4 +221,4 @@ def element_of(kind: Kind) -> Kind:
         return Tensor(array=True)
     if isinstance(kind, Union):
         return join_all([element_of(k) for k in kind.ordered])
-    return UNKNOWN
+    return unsure(element_of(kind.known)) if isinstance(kind, Perhaps) else UNKNOWN

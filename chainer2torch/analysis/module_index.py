@@ -99,6 +99,8 @@ class FuncInfo:
     seeded: bool = False
     # the names of the function around it, when it was made: they may stand for something else when that one ends
     made_among: dict[str, Kind] = dataclasses.field(default_factory=dict)
+    # the lists and dictionaries into which functions inside of it put something, and those of its own parameters
+    filled: dict[str, Kind] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"FuncInfo({self.name!r}, {self.module!r})"

@@ -20,6 +20,7 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Mod,
+    Perhaps,
     Ref,
     Tensor,
     Tup,
@@ -27,8 +28,8 @@ from chainer2torch.analysis.kinds import (
     Unknown,
     options,
 )
-from chainer2torch.analysis.lattice import element_of, join, join_all
-from chainer2torch.analysis.models import assigned, data, link_children, methods
+from chainer2torch.analysis.lattice import element_of, join, join_all, says_more, unsure
+from chainer2torch.analysis.models import assigned, data, link_children, methods, possible
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import always, of_rank, told, whole
@@ -330,6 +331,8 @@ class Statements(Interpreter):
                     self.bind_in(option.info, target.attr, kind)
                 elif isinstance(option, Inst) and option.site and option.cls in link_children.PLAIN_CHAINS:
                     link_children.hold(self, option, target.attr, kind)
+                elif isinstance(option, (Inst, Unknown)):
+                    possible.put(self, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)
             assigned.put_item(self, target, kind)
@@ -351,7 +354,7 @@ class Statements(Interpreter):
             self.joined.add((cls, name, kind))
         old = cls.attrs.get(name)
         new = UNKNOWN if self.widened(self.unit) and old is not None else join(old, kind)
-        if new != old:
+        if says_more(new, old):
             cls.attrs[name] = new
             self.changed(cls, name)
             self.changed(data.OF_HEIRS, name)
@@ -372,6 +375,8 @@ class Statements(Interpreter):
             behind = len(kind.items) - (len(targets) - at - 1)
             between = kind.items[at:behind]
             return [*kind.items[:at], Lst(join_all(list(between)) if between else BOTTOM), *kind.items[behind:]]
+        if isinstance(kind, Perhaps):
+            return [unsure(one) for one in Statements._unpack(kind.known, targets)]
         return [Lst(element_of(kind)) if isinstance(t, ast.Starred) else element_of(kind) for t in targets]
 
 

@@ -2,6 +2,7 @@
 
     python -m tests.generated --count 500 --seed 0 [--keep FOLDER]
     python -m tests.generated --values --count 2000 [--style faithful]   # one value each: where from, how, to what end
+    python -m tests.generated --values --library --count 2000   # in a function that nobody calls
 
 Program number N of a seed is the same in every run. A program that Chainer itself refuses counts for nothing; one with
 places for a person is counted apart. The status is 1 when values differ, or PyTorch raises at what nobody was told of.
@@ -26,12 +27,13 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the programs with which something is wrong")
     parser.add_argument("--values", action="store_true", help="programs of single values, which print")
     parser.add_argument("--style", choices=("native", "faithful"), default="native", help="of --values")
+    parser.add_argument("--library", action="store_true", help="of --values: a function that other programs call")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
     for number in range(args.start, args.start + args.count):
         seed = args.seed * 1_000_003 + number
-        verdict, detail, text = printed_judge.of(seed, args.style) if args.values else judge.of(seed)
+        verdict, detail, text = printed_judge.of(seed, args.style, args.library) if args.values else judge.of(seed)
         counts[verdict] += 1
         if verdict in judge.WRONG:
             print(f"program {number}: {verdict}: {detail[:400]}", flush=True)

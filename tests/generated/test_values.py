@@ -40,6 +40,12 @@ def test_values_on_several_ways_come_out_the_same(seed):
     assert verdict not in judge.WRONG, f"{detail}\n{text}"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_values_in_a_function_that_nobody_calls_come_out_the_same(seed):
+    verdict, detail, text = printed_judge.of(seed, ("native", "faithful")[seed % 2], library=True)
+    assert verdict not in judge.WRONG, f"{detail}\n{text}"
+
+
 def test_a_wrong_migration_is_seen(monkeypatch):
     migrate = printed_judge.migrate_source
     program = _program("N = V", "rows")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 import re
 
-HEAD = """\
+_MODULE = """\
 import collections
+import contextlib
 import copy
 import functools
+import itertools
 import json
 import math
 
@@ -45,6 +47,14 @@ class Box(object):
     @property
     def held(self):
         return self.value
+
+    @classmethod
+    def make(cls, value):
+        return cls(value)
+
+    def set(self, value):
+        self.value = value
+        return self
 
     def get(self):
         return self.value
@@ -111,10 +121,26 @@ def both(v, other=None):
     return v, other
 
 
+def put_into(items, v):
+    items.append(v)
+
+
+def put_under(table, key, v):
+    table[key] = v
+
+
+@contextlib.contextmanager
+def holding(v):
+    yield v
+
+
 TABLE = {'same': same, 'first': first}
+KEPT = []
 
 
-def train():
+"""
+HEAD = f"""\
+{_MODULE}def train():
     rng = np.random.RandomState(3)
     model = Net()
     begin(model)
@@ -125,6 +151,15 @@ def train():
     loss = F.softmax_cross_entropy(model(xs), ts)
     loss.backward()
 """
+# a library's view: who calls `work`, and with what, is in another program
+LIBRARY = f"""\
+{_MODULE}def work(model, xs, ts):
+    names = ['zero', 'one', 'two']
+    loss = F.softmax_cross_entropy(model(xs), ts)
+    model.cleargrads()
+    loss.backward()
+"""
+_HANDED = re.compile(r"\b(xs|ts)\b")
 # the sort of a value, and where it comes from
 SOURCES = (
     ("rows", "model(xs).array"),
@@ -210,6 +245,34 @@ WAYS = (
     "N = sorted([(0, V)], key=lambda pair: pair[0])[0][1]",
     "N = functools.reduce(lambda a, b: b, [V, V])",
     "def local():\n    return V\nN = local()",
+    "items = []\nput_into(items, V)\nN = items[0]",
+    "box = {}\nput_under(box, 'k', V)\nN = box['k']",
+    "items = []\ndef put(v):\n    items.append(v)\nput(V)\nN = items[-1]",
+    "kept = None\ndef keep(v):\n    nonlocal kept\n    kept = v\nkeep(V)\nN = kept",
+    "KEPT.append(V)\nN = KEPT[-1]",
+    "box = Box([])\nbox.value.append(V)\nN = box.value[0]",
+    "with holding(V) as N:\n    pass",
+    "N = Box.make(V).value",
+    "N = Box().set(V).value",
+    "box = Box()\nbox.set(V)\nN = box.value",
+    "N = getattr(Box(V), 'get')()",
+    "N = vars(Box(V))['value']",
+    "N = max([V], key=lambda v: 0)",
+    "N = dict(zip(['k'], [V]))['k']",
+    "N = {**{'k': V}}['k']",
+    "N = [*[V], 1][0]",
+    "N = list({'k': V}.items())[0][1]",
+    "N = next(iter([V]))",
+    "N = list(itertools.chain([V], [V]))[1]",
+    "N = list(reversed([V]))[0]",
+    "N = sum([[V]], [])[0]",
+    "N = ([V] + [V])[1]",
+    "items = [(V, 1)]\nN = [w for w, t in items][0]",
+    "N = [row for row in [[V]] for row in row][0]",
+    "while True:\n    N = V\n    break",
+    "items = collections.deque([V])\nN = items.popleft()",
+    "box = Box()\nbox.__dict__['value'] = V\nN = box.value",
+    "N = copy.copy(Box(V)).value",
 )
 _WRITTEN = (
     "print(V)",
@@ -462,26 +525,37 @@ ENDS = {
 }
 
 
-class Values:
-    """One program, from a seed: three values that travel one to three ways each."""
+# what a caller hands over is an array of NumPy's before the migration and a tensor behind it: it is not written
+LIBRARY_SOURCES = tuple((sort, source) for sort, source in SOURCES if source not in ("xs", "ts"))
+LIBRARY_ENDS = {sort: tuple(end for end in ends if not _HANDED.search(end)) for sort, ends in ENDS.items()}
 
-    def __init__(self, seed: int):
+
+class Values:
+    """One program, from a seed: three values that travel one to three ways each.
+
+    ``library``: a function that nobody calls is handed the model and what it gets.
+    """
+
+    def __init__(self, seed: int, library: bool = False):
         self.draw = random.Random(seed)
         self.count = 0
+        self.head = LIBRARY if library else HEAD
+        self.sources = LIBRARY_SOURCES if library else SOURCES
+        self.ends = LIBRARY_ENDS if library else ENDS
 
     def text(self) -> str:
         """The whole program."""
         lines = [line for _ in range(3) for line in self.value()]
-        return HEAD + "".join(f"    {line}\n" for line in lines)
+        return self.head + "".join(f"    {line}\n" for line in lines)
 
     def value(self) -> list[str]:
         """The statements of one value."""
-        sort, source = self.draw.choice(SOURCES)
+        sort, source = self.draw.choice(self.sources)
         lines = [f"v{self.count} = {source}"]
         for way in self.draw.sample(WAYS, self.draw.choice([1, 1, 2, 3])):
             lines += named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
             self.count += 1
-        for end in self.draw.sample(ENDS[sort], 2):
+        for end in self.draw.sample(self.ends[sort], 2):
             lines += named(end, V=f"v{self.count}")
         self.count += 1
         return lines

@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Perhaps,
     Ref,
     Scalar,
     Tensor,
@@ -22,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join_all
+from chainer2torch.analysis.lattice import element_of, join_all, unsure
 from chainer2torch.analysis.models.shapes import plus
 
 
@@ -40,6 +41,8 @@ def _number(kind: Kind) -> Kind:
 
 
 def _array(kind: Kind) -> Kind:
+    if isinstance(kind, Perhaps):
+        return unsure(signed(kind.known))
     return kind if isinstance(kind, (Tensor, HostArray)) else UNKNOWN
 
 

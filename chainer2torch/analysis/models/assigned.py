@@ -182,6 +182,13 @@ def _whose(interpreter: Interpreter, node: ast.expr) -> Kind | None:
     return Mod(interpreter.module) if callee == Ref("builtins.globals") else None
 
 
+def under_name(interpreter: Interpreter, node: ast.Subscript, found: Kind) -> Kind:
+    """``vars(box)['value']``, ``box.__dict__['value']``: an attribute, read out of its dictionary."""
+    name = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    owner = _whose(interpreter, node.value) if isinstance(name, str) and found == UNKNOWN else None
+    return interpreter.attribute(owner, str(name)) if isinstance(owner, Inst) else found
+
+
 def _is_plain(kind: Kind) -> bool:
     """Whether a value is one on which the tool decides by what it is: a number, a text, a dtype, None."""
     if isinstance(kind, (Lst, Tup)):

@@ -107,10 +107,11 @@ def only_of_variables(facts: Facts, source: Source, node: ast.Attribute) -> bool
     asks whether a parameter has a shape yet.
     """
     parent = source.parents.get(node)
+    of_layer = isinstance(node.value, ast.Attribute) and node.value.attr == "W"  # a parameter
     if node.attr == "data":
-        return _is_taken_as_array(facts, parent, node) and not facts.once(_has_own_data)
-    if node.attr == "grad":  # of a layer's parameter
-        of_layer = isinstance(node.value, ast.Attribute) and node.value.attr == "W"
+        read = of_layer and isinstance(node.ctx, ast.Load) and not _asks_for_none(parent)
+        return (read or _is_taken_as_array(facts, parent, node)) and not facts.once(_has_own_data)
+    if node.attr == "grad":
         return of_layer and isinstance(node.ctx, ast.Load) and not _asks_for_none(parent)
     return (
         node.attr == "array"

@@ -6,7 +6,7 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
-from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.lattice import join, unsure
 from chainer2torch.analysis.models.sequences import called, is_sequential
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -50,7 +50,7 @@ def call_link(
         # L.Linear(x, n_batch_axes=2) keeps more axes than the rule says
         return Tensor() if "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1 else result
     if link == Inst("chainer.Link"):  # of no known class: it may give several values, or an object of the project's own
-        return UNKNOWN
+        return unsure(Tensor())
     return Tensor() if interpreter.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN
 
 

@@ -133,7 +133,7 @@ def _parameter(interpreter: Interpreter, func: FuncInfo, index: int, name: str) 
     is_tensor = _is_forward(interpreter, func) and not lists or _is_used_as_tensor(interpreter, func, name)
     seed = Tensor() if is_tensor and name not in func.signature.with_default else UNKNOWN
     if isinstance(fed, Unknown):
-        return seed
+        return fed if seed == UNKNOWN else seed
     if fed == Tensor() and name in func.walked:  # what somebody else's `forward` is taken to get
         return UNKNOWN
     if fed is not None:

@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import is_moved_to_device, tensor_of
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.perhaps import may_be_array
 
 _FLOATING = ("float16", "float32", "float64")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
@@ -20,7 +21,9 @@ def beside_others(
     context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind, at: ast.expr
 ) -> None:
     """A value beside one that is no tensor for sure, at ``at``."""
-    if not _of_either(context, decisions, side, kind, other):
+    if may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
+        wrap(context, decisions, side, "compat.to_host(value)")
+    elif not _of_either(context, decisions, side, kind, other):
         beside_unknown(context, decisions, side, kind, other, at)
 
 

@@ -11,6 +11,7 @@ from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, may_be_host_array, tensor_of
 from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.parts.receivers import is_held_array
+from chainer2torch.plan.questions.perhaps import may_be_array
 from chainer2torch.plan.parts.sequences_of_numbers import holds_numbers
 
 
@@ -60,7 +61,8 @@ def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr]
     for at, held in enumerate(sides):
         other, kind = sides[1 - at], kinds[1 - at]
         attribute = isinstance(held, ast.Attribute) and is_held_array(context, held)
-        if kinds[at] != UNKNOWN or not (attribute or is_held_by_anything(context, held)):
+        array = attribute or is_held_by_anything(context, held) or may_be_array(context, held)
+        if kinds[at] != UNKNOWN or not array:
             continue
         if is_moved_to_device(kind):
             wrap(context, decisions, other, tensor_of(context, other))

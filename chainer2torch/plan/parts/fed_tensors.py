@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.questions.perhaps import may_be_tensor
 
 # methods of arrays that give arrays
 _GIVE_ARRAYS = frozenset(
@@ -46,6 +47,8 @@ def means_the_same(call: ast.Call, name: str) -> bool:
 def _is_fed(context: Context, node: ast.expr, depth: int) -> bool:
     if context.analysis.kind(node) != UNKNOWN or depth == 0:
         return False
+    if may_be_tensor(context, node):
+        return True
     if isinstance(node, ast.Call):
         of_array = isinstance(node.func, ast.Attribute) and node.func.attr in _GIVE_ARRAYS
         return _is_handed_tensors(context, node) or (

@@ -15,6 +15,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import comes_from_host, runs_backwards
 from chainer2torch.plan.parts.host_values import is_held_by_anything, is_torch_dtype, to_host, wrap
 from chainer2torch.plan.parts.names import emit_value
+from chainer2torch.plan.questions.perhaps import may_be_tensor
 from chainer2torch.rules.table import Row
 
 _CODE = "C2T320"
@@ -38,7 +39,11 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     several = any(isinstance(k, Tensor) for k in kinds) and not all(isinstance(k, Tensor) for k in kinds)
     of_array = isinstance(node.slice, ast.Tuple) and _is_given_to_lambda(context, node.value)
     unknown = kinds == (UNKNOWN,) and (
-        _in_a_link(context, node) or (held or of_array) and context.imports_chainer or _meets_tensor(context, node)
+        _in_a_link(context, node)
+        or (held or of_array)
+        and context.imports_chainer
+        or _meets_tensor(context, node)
+        or may_be_tensor(context, node.value)
     )
     if reverses and (several or unknown):
         operands = {"x": context.operand(node.value)}

@@ -16,7 +16,8 @@ from chainer2torch.plan.parts.given_gradients import handed_over
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
-from chainer2torch.plan.parts.receivers import attribute_of_array, call_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.parts.array_attributes import attribute_of_array
+from chainer2torch.plan.parts.receivers import call_of_several, method_of_several, unknown_receiver
 from chainer2torch.plan.parts import volatile_flags
 from chainer2torch.plan.questions.in_place_writes import is_written_in_place
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies

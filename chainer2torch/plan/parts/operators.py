@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import (
     Inst,
     Kind,
     Lst,
+    Ref,
     Tensor,
     Tup,
     Unknown,
@@ -22,6 +23,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
 from chainer2torch.plan.parts.chosen_elements import into_chosen, is_tensor
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
@@ -39,6 +41,7 @@ from chainer2torch.rules.table import Row
 
 _PASSED = "Chainer changes an array that a caller passes, and no Variable; no call says which it is. Here "
 _NEITHER, _ARRAYS = "neither changes", "NumPy's arrays change"
+_SCALARS = frozenset("float16 float32 float64 int8 int16 int32 int64 uint8 bool_".split())  # NumPy's own numbers
 _MEET = "one side may be an array of the host and the other a tensor, and NumPy changes no array by a tensor"
 _OUTSIDE = "NumPy's arrays change, and tensors that take no part in a graph"
 _OPERATORS: dict[type, str] = {
@@ -337,6 +340,18 @@ def _into_tensor(
     if any(isinstance(k, known) for k in options(context.analysis.kind(value))):
         if place is None or not into_chosen(context, decisions, place, value, known=False):
             decisions.wrap(value, tensor_of(context, value))
+    elif any(_is_number_of_numpy(context, one) for one in _given(context, value)):
+        decisions.wrap(value, "value.item()")  # PyTorch takes numbers of Python's own alone
+
+
+def _given(context: Context, value: ast.expr) -> list[ast.expr]:
+    return reaching(context, value) if isinstance(value, ast.Name) else [value]
+
+
+def _is_number_of_numpy(context: Context, value: ast.expr) -> bool:
+    """Whether it is ``np.float32(2)``."""
+    callee = context.analysis.kind(value.func) if isinstance(value, ast.Call) else None
+    return isinstance(callee, Ref) and callee.name.removeprefix("numpy.") in _SCALARS
 
 
 def _is_variable(kind: Kind) -> bool:

@@ -11,10 +11,10 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
+from chainer2torch.plan.parts.array_attributes import attribute_of_array
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.fed_tensors import is_fed_tensor, means_the_same
-from chainer2torch.plan.parts.host_values import is_torch_dtype
 from chainer2torch.plan.parts.init_scope import init_scope
 from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
@@ -24,6 +24,7 @@ from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.seeds import begun_by, seeds
 from chainer2torch.plan.questions.own_members import hands_on, is_set_by_project
 from chainer2torch.plan.questions.copies_of_links import is_copy_of_link
+from chainer2torch.plan.questions.perhaps import may_be_array, may_be_tensor
 from chainer2torch.plan.questions.receivers import (
     OTHER_MEANING,
     among_tensors,
@@ -59,14 +60,14 @@ _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"}
 _SETTINGS = {"dilate": "dilation", "pad": "padding"}  # of convolutions: pairs on both sides
 _OF_A_LAYER = "It is asked for its `W`, too: a layer, whose setting has this name in PyTorch."
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
+_OTHER_ARGUMENTS = "What it is called on may be a tensor, which has no `dtype` of NumPy's and no `out` here."
 _HANDED_ON = "The class finds this by `__getattr__`, in a model perhaps, where it has another name in PyTorch."
-# attributes that are arrays or parameters; names of array modules
-_OF_PARTS, _MODULES = frozenset({"W", "array", "data", "grad"}), frozenset({"np", "numpy", "xp", "cupy", "cp"})
+_MODULES = frozenset({"np", "numpy", "xp", "cupy", "cp"})  # names of array modules
 
 
 def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """Marks ``something.unchain_backward()`` when nobody knows what ``something`` is."""
-    if seen_before(context, node):
+    if seen_before(context, node) or _of_perhaps(context, decisions, node):
         return
     if node.attr == "astype":
         cast_of_unknown(context, decisions, node)
@@ -215,6 +216,30 @@ def method_of_several(context: Context, decisions: Decisions, node: ast.Attribut
     return True
 
 
+def _of_perhaps(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """A member of a value that may be a tensor, where no more is known: ``model.kept.mean()``."""
+    call = context.source.parents.get(node)
+    if not may_be_tensor(context, node.value):
+        return False
+    if not (isinstance(call, ast.Call) and call.func is node):
+        return attribute_of_array(context, decisions, node)
+    if node.attr in _CALLED_OF_EITHER:
+        if node.attr == "transpose" and len(call.args) == _SWAPPED:
+            return False
+        emit_call(context, decisions, call, context.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
+        return True
+    named = {k.arg for k in call.keywords}
+    if node.attr not in _OF_EITHER or means_the_same(call, node.attr) or _OF_LISTS & named:
+        return False
+    if node.attr == "dot" and not may_be_array(context, node.value):
+        return False
+    if {"dtype", "out"} & named:
+        decisions.mark(node, None, f"?.{node.attr}", "review", _OTHER_ARGUMENTS, "C2T390")
+    else:
+        _with_methods(context, decisions, node)
+    return True
+
+
 def _axes_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
     """``x.transpose(0, 3, 1, 2)`` where some caller hands a tensor, which takes two dimensions to swap."""
     call = context.source.parents.get(node)
@@ -281,68 +306,6 @@ def _is_host(context: Context, node: ast.expr) -> bool:
     return isinstance(kind, Ref) and kind.name.startswith("numpy.")
 
 
-def attribute_of_array(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
-    """``z.dtype == np.float32`` and ``z.size > 0`` are false for every tensor: asked through a helper."""
-    parent = context.source.parents.get(node)
-    if (
-        node.attr not in ("dtype", "size")
-        or not isinstance(node.ctx, ast.Load)
-        or not context.imports_chainer
-        or context.migrated
-        or not _may_be_tensor(context, node.value)
-    ):
-        return False
-    if isinstance(node.value, ast.Name) and node.value.id in _MODULES:
-        return False
-    if node.attr == "dtype" and isinstance(parent, ast.Compare) and any(map(_is_of_torch, parent.comparators)):
-        return False  # an earlier run wrote that: only a part of the file is left to do
-    if (
-        node.attr == "size"
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr in _OF_PARTS
-        and not (isinstance(parent, ast.Call) and parent.func is node)
-    ):
-        decisions.replace(node, "compat.size_of(x)", {"x": context.operand(node.value)})  # of an array or a parameter
-        decisions.mark(node, None, "?.size", "exact", _AT_RUN_TIME, "C2T390")
-        return True
-    compared = (
-        isinstance(parent, (ast.Compare, ast.Attribute))
-        or isinstance(parent, (ast.Tuple, ast.List))
-        and isinstance(context.source.parents.get(parent), ast.Compare)
-    )
-    if node.attr == "dtype" and isinstance(parent, ast.Compare) and _beside_torch_dtype(context, parent, node):
-        return False  # what compares dtypes of torch makes one of it
-    if node.attr == "dtype" and compared and (context.holds_tensors or context.analysis.kind(node.value) != UNKNOWN):
-        decisions.replace(node, "compat.dtype_of(x)", {"x": context.operand(node.value)})
-    elif node.attr == "size" and _is_size_of_array(context, node, parent):
-        decisions.replace(node, "compat.size_of(x)", {"x": context.operand(node.value)})
-    else:
-        return False
-    decisions.mark(node, None, f"?.{node.attr}", "exact", _AT_RUN_TIME, "C2T390")
-    return True
-
-
-def _is_size_of_array(context: Context, node: ast.Attribute, parent: ast.AST | None) -> bool:
-    """Whether ``x.size`` is a number, and may be that of a tensor."""
-    if isinstance(parent, ast.Call) and parent.func is node:
-        return False
-    if tested_as_array(context, node.value):
-        return True
-    return not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)) and (
-        among_tensors(context, node) or _is_tensor_at_times(context, node.value)
-    )
-
-
-def _may_be_tensor(context: Context, node: ast.expr) -> bool:
-    """Whether a value is unknown, or one of several kinds of which one is unknown or a tensor."""
-    return any(k == UNKNOWN or isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
-
-
-def _is_tensor_at_times(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a tensor for some of those that call."""
-    return any(isinstance(k, Tensor) for k in options(context.analysis.kind(node)))
-
-
 def _is_handed_on(context: Context, node: ast.Attribute) -> bool:
     """Whether what is asked hands on what it lacks itself."""
     return all(hands_on(context.analysis, kind, node.attr) for kind in options(context.analysis.kind(node.value)))
@@ -390,15 +353,3 @@ def _backward(context: Context, decisions: Decisions, node: ast.Attribute) -> No
         decisions.edit(statement, ReplaceStatement(start, "compat.set_grad(y, value)", operands))
         row = context.rules.rows["chainer.Variable.grad"]
         decisions.mark(target, row, row.name, row.state)
-
-
-def _is_of_torch(node: ast.expr) -> bool:
-    """Whether an expression is a name of torch's, such as ``torch.float16``, or ``compat.torch_dtype(dtype)``."""
-    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "torch_dtype"
-    return made or isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch"
-
-
-def _beside_torch_dtype(context: Context, compared: ast.Compare, node: ast.expr) -> bool:
-    """Whether ``node`` is one of two dtypes that are compared, and the other is known to be a tensor's."""
-    sides = [side for side in (compared.left, *compared.comparators) if side is not node]
-    return len(sides) == 1 and is_torch_dtype(context.analysis.kind(sides[0]))

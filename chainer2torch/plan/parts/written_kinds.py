@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chainer2torch.analysis.kinds import Dct, HostArray, Kind, Lst, Tensor, Tup, Union, options, scalar_type
+from chainer2torch.analysis.kinds import Dct, HostArray, Kind, Lst, Perhaps, Tensor, Tup, Union, options, scalar_type
 
 _NUMBERS = ("bool", "float", "int")
 _CONTAINERS = (Dct, Lst, Tup)
@@ -60,6 +60,11 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
     if isinstance(kind, (Lst, Tup)):
         return (kind.element,) if isinstance(kind, Lst) else kind.items
     return (kind.element, *(item for _, item in kind.items)) if isinstance(kind, Dct) else ()
+
+
+def may_hold_tensors(kind: Kind) -> bool:
+    """Whether it is, or holds, a value of which nothing is sure but that it may be a tensor, or the shape of one."""
+    return holds_kind(kind, lambda one: isinstance(one, Perhaps))
 
 
 def may_be_number(kind: Kind) -> bool:

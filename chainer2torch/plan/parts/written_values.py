@@ -35,8 +35,10 @@ from chainer2torch.plan.parts.written_kinds import (
     is_reported,
     is_sized,
     is_written_anew,
+    may_hold_tensors,
     may_be_number,
 )
+from chainer2torch.plan.questions.perhaps import may_be_tensor
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
@@ -113,7 +115,10 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
     of_array = (
         isinstance(node, ast.Attribute)
         and node.attr == "dtype"
-        and any(isinstance(kind, Tensor) for kind in options(context.analysis.kind(node.value)))
+        and (
+            any(isinstance(kind, Tensor) for kind in options(context.analysis.kind(node.value)))
+            or may_be_tensor(context, node.value)
+        )
     )
     if of_array or is_torch_dtype(context.analysis.kind(node)):
         wrap(context, decisions, node, "compat.numpy_dtype(value)")
@@ -131,6 +136,7 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
         if (
             of_shapes
             or still_sized
+            or may_hold_tensors(kind)
             or holds_kind(kind, lambda one: one == UNKNOWN)
             and any(
                 _holds_unknown_array(context, value)
@@ -159,6 +165,14 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             _array_of_variable(context, decisions, node)
         else:
             to_host_if_array(context, decisions, node)
+
+
+def items_as_text(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """``map(str, values)``: what is inside is written, each for itself."""
+    if holds_arrays_inside(context.analysis.kind(node)) or may_hold_tensors(context.analysis.kind(node)):
+        as_text(context, decisions, node, True)
+    else:
+        to_host_if_array(context, decisions, node)
 
 
 def row_of_text(context: Context, decisions: Decisions, node: ast.Tuple) -> None:

@@ -55,7 +55,8 @@ from chainer2torch.plan.parts.taken_for_tensors import handed_arrays
 from chainer2torch.plan.parts.named_dtypes import OF_DTYPES, compared_by_name, handed_by_name, member_by_name
 from chainer2torch.plan.parts.unknown_models import arrays_to_unknown_model
 from chainer2torch.plan.parts.walked_elements import walked_elements
-from chainer2torch.plan.parts.written_values import call_as_text, formatted, part_as_text, row_of_text, writes_text
+from chainer2torch.plan.parts.written_values import call_as_text, formatted, items_as_text
+from chainer2torch.plan.parts.written_values import part_as_text, row_of_text, writes_text
 from chainer2torch.plan.parts.kept_elements import kept_element
 from chainer2torch.plan.parts.overlaps import overlapping
 from chainer2torch.plan.questions.choice import chosen
@@ -155,7 +156,7 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         and (mapped.name.startswith("numpy.") or mapped.name in _WRITE or takes_host_arrays(mapped.name))
     ):
         for argument in call.args[1:]:  # `map(np.max, x.data)`
-            to_host_if_array(context, decisions, argument)
+            (items_as_text if mapped.name in _WRITE else to_host_if_array)(context, decisions, argument)
     elif writes_text(context, call, callee):
         call_as_text(context, decisions, call, callee)
     elif asserts_class(context, call):

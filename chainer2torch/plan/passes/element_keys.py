@@ -28,6 +28,9 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.shapes import is_shape
+from chainer2torch.plan.parts.written_kinds import is_sized
+from chainer2torch.plan.questions.perhaps import may_be_array, may_hold_elements
 
 _WHOLE = frozenset({"uint8", "int8", "int16", "int32", "int64"})
 # what takes the elements of its first argument as members or keys
@@ -54,8 +57,11 @@ def run(context: Context) -> Decisions:
     """Puts the number in the place of the tensor."""
     decisions = Decisions(context)
     for node in context.source.of(ast.Dict, ast.Set, ast.SetComp, ast.DictComp, ast.Subscript, ast.Compare):
+        kept = not isinstance(node, ast.Compare) and not (
+            isinstance(node, ast.Subscript) and _is_looked_up(context, node)
+        )
         for key in _keys(context, node):
-            _as_number(context, decisions, key)
+            _as_number(context, decisions, key, put=kept)
     for call in context.source.of(ast.Call):
         _call(context, decisions, call)
     return decisions
@@ -80,6 +86,11 @@ def _keys(context: Context, node: ast.AST) -> Iterator[ast.expr]:
             yield node.left
 
 
+def _is_looked_up(context: Context, node: ast.Subscript) -> bool:
+    """Whether a key is only looked up, and not put there: ``table[key].append(x)`` may do that."""
+    return isinstance(node.ctx, ast.Load) and not isinstance(context.source.parents.get(node), ast.Attribute)
+
+
 def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
     callee = context.kind(call.func)
     if not call.args:
@@ -100,9 +111,9 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         if name in _ELEMENTS and (isinstance(receiver, (Lst, Dct)) or receiver in _COUNTERS or receiver == UNKNOWN):
             _as_list(context, decisions, call.args[0])
         elif name in _OF_SETS and _is_member(receiver, context.kind(call.args[0]), call):
-            _as_number(context, decisions, call.args[0])
+            _as_number(context, decisions, call.args[0], put=True)
         elif name in _OF_DICTIONARIES and isinstance(receiver, Dct):
-            _as_number(context, decisions, call.args[0])
+            _as_number(context, decisions, call.args[0], put=name == "setdefault")
         elif name == "get" and isinstance(callee, Method) and isinstance(callee.receiver, Dct):
             _as_number(context, decisions, call.args[0])
 
@@ -126,14 +137,24 @@ def _is_member(receiver: Kind, added: Kind, call: ast.Call) -> bool:
     return isinstance(receiver, Lst) or receiver == UNKNOWN and one
 
 
-def _as_number(context: Context, decisions: Decisions, node: ast.expr) -> None:
-    """An element as a number; of a tuple each of its items, also of one that was made before."""
+def _as_number(context: Context, decisions: Decisions, node: ast.expr, *, put: bool = False) -> None:
+    """An element as a number; of a tuple each of its items, also of one that was made before.
+
+    ``put``: it becomes a key, which may be written some day; there a shape is a plain tuple.
+    """
     for part in node.elts if isinstance(node, ast.Tuple) else [node]:
+        if put and (is_shape(context, part) or is_sized(context.analysis.kind(part))):
+            wrap(context, decisions, part, "tuple(value)")
+            continue
         kind = context.kind(part)
         if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
         elif isinstance(part, ast.Name) and _may_be_element(kind):
             wrap(context, decisions, part, "(value.item() if torch.is_tensor(value) else value)")
+        elif may_be_array(context, part):
+            simple = isinstance(part, ast.Name)
+            template = "(value.item() if torch.is_tensor(value) else value)" if simple else "compat.shown(value)"
+            wrap(context, decisions, part, template)
         elif isinstance(part, ast.Call) and context.kind(part.func) in _COPIES and part.args:
             _as_list(context, decisions, part.args[0])
         elif isinstance(kind, Lst) and not isinstance(kind, Stream) and _is_element(kind.element):
@@ -167,6 +188,8 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             pass
         elif _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
+        elif may_hold_elements(context, part):
+            wrap(context, decisions, part, "compat.shown(value)")
         elif isinstance(part, ast.Call) and context.kind(part.func) == Ref("builtins.map") and len(part.args) == 2:
             if context.kind(part.args[0]) == Ref("builtins.tuple"):
                 _as_list(context, decisions, part.args[1])

@@ -105,7 +105,7 @@ def _class_name(context: Context, decisions: Decisions, node: ast.Attribute) -> 
 def _has_other_class(context: Context, kind: Kind, base: str) -> bool:
     """Whether an object is of a class of Chainer's, not of one of the project's own."""
     if isinstance(kind, Tensor):
-        return base == "chainer.Variable" and not kind.array
+        return base == "chainer.Variable"  # also that of its array, whose class was NumPy's or CuPy's
     return isinstance(kind, Inst) and isinstance(kind.cls, str) and context.analysis.derives(kind.cls, base)
 
 

@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddKeyword
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.written_kinds import holds_arrays
+from chainer2torch.plan.questions.perhaps import may_be_array
 
 _ROUND = Ref("builtins.round")
 _DIVMOD, _CODE = Ref("builtins.divmod"), "C2T320"
@@ -30,6 +31,8 @@ def run(context: Context) -> Decisions:
         callee, given = context.kind(call.func), context.kind(call.args[0])
         if callee == _ROUND and _may_be_array(given):
             wrap(context, decisions, call.args[0], "value.item()")
+        elif callee == _ROUND and may_be_array(context, call.args[0]):
+            wrap(context, decisions, call.args[0], "compat.shown(value)")
         elif callee in _WRITERS and holds_arrays(given) and not any(k.arg in (None, "default") for k in call.keywords):
             decisions.edit(call, AddKeyword(context.source.span(call), "default", "float"))
         elif callee == _DIVMOD and len(call.args) == 2 and not context.migrated:

@@ -44,9 +44,9 @@ def test_each_call_is_known_by_its_flags(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        ("model.predict(x, flag)", "print(a)"),  # nobody knows
-        ("model.predict(x, *[True])", "print(a)"),
-        ("model.predict(x, mode=None if flag else 'raw')", "print(a)"),  # a kind does not say that it may be None
+        ("model.predict(x, flag)", "print(compat.shown(a))"),  # nobody knows
+        ("model.predict(x, *[True])", "print(compat.shown(a))"),
+        ("model.predict(x, mode=None if flag else 'raw')", "print(compat.shown(a))"),  # it may be None
         ("model.predict(x, argmax=True, softmax=True)", "print(a.cpu().numpy())"),
     ],
 )

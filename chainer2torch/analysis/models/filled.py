@@ -1,0 +1,77 @@
+"""Lists and dictionaries that grow in another function than the one that made them.
+
+history = []
+
+def log(trainer):                   # a function inside: it names what the one around it made
+    history.append(loss.array)
+
+def record(history, value):         # a function that is handed it
+    history.append(value)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import BOTTOM, Dct, Kind, Lst, options
+from chainer2torch.analysis.lattice import join, says_more
+from chainer2torch.analysis.module_index import FuncInfo
+
+_FILLED = "what is put into the containers of a function"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def put_inside(interpreter: Interpreter, name: str, kind: Kind) -> None:
+    """A function inside has put something into a container of the function around it."""
+    inner = interpreter.func
+    for node in interpreter.module.source.ancestors(inner.node) if inner is not None else ():
+        outer = interpreter.functions.get(node) if isinstance(node, _FUNCTIONS) else None
+        if outer is not None and (name in outer.stored or name in outer.signature.names):
+            _fill(interpreter, outer, name, kind)
+            return
+
+
+def put_into_parameter(interpreter: Interpreter, name: str, kind: Kind) -> None:
+    """A function has put something into what it was handed."""
+    func = interpreter.func
+    if func is not None and name in func.signature.names and name not in func.stored:
+        _fill(interpreter, func, name, kind)
+
+
+def _fill(interpreter: Interpreter, func: FuncInfo, name: str, kind: Kind) -> None:
+    if not isinstance(kind, (Lst, Dct)) or kind.element is BOTTOM:
+        return
+    new = interpreter.grown(func, func.filled.get(name), kind)
+    if says_more(new, func.filled.get(name)):
+        func.filled[name] = new
+        interpreter.changed(func, _FILLED)
+
+
+def held(interpreter: Interpreter, name: str, kind: Kind) -> Kind:
+    """A container of the function that is visited, with what functions inside of it put there."""
+    func = interpreter.func
+    if func is None or func not in interpreter.nested or not isinstance(kind, (Lst, Dct)):
+        return kind
+    interpreter.reads(func, _FILLED)
+    return join(kind, func.filled.get(name)) if name in func.filled and name in func.stored else kind
+
+
+def by_callee(
+    interpreter: Interpreter, func: FuncInfo, names: Sequence[str], call: ast.Call
+) -> Iterator[tuple[ast.expr, Kind]]:
+    """The arguments of a call into which the function puts something, and what they are then."""
+    interpreter.reads(func, _FILLED)
+    if not func.filled or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return
+    given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords)]
+    for name, argument in given:
+        if name in func.filled and isinstance(argument, (ast.Name, ast.Attribute)):
+            before = interpreter.facts.get(argument)
+            now = func.filled[name]
+            if before is not None and any(type(one) is type(now) for one in options(before)):
+                yield argument, join(before, now)
+
+
+__all__ = ["by_callee", "held", "put_inside", "put_into_parameter"]

@@ -1,0 +1,101 @@
+"""Values of which nothing is sure, but that a tensor or the shape of one may be among them.
+
+A function gets an array of which nobody knows from one caller and a tensor from another; an attribute is put on an
+object whose class nobody knows. What is computed with such a value may be a tensor as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+
+from chainer2torch.analysis.interpreter import Interpreter
+from chainer2torch.analysis.kinds import UNKNOWN, Kind, Lst, Method, Perhaps, Ref, Unknown, options
+from chainer2torch.analysis.lattice import join, says_more, unsure
+from chainer2torch.analysis.models import array_operators
+from chainer2torch.analysis.models.xp_modules import OF_UNKNOWN
+
+_FILLING = frozenset({"add", "append", "appendleft", "insert"})
+_OTHERS = "attributes of objects of unknown classes"
+# they give what they get, or a part of it
+_GIVING = ("builtins.", "copy.", "collections.", "functools.", "itertools.")
+
+
+def put(interpreter: Interpreter, name: str, kind: Kind) -> None:
+    """Notes what gets into an attribute of an object of a class that is not of the project: ``model.kept = x``."""
+    old = interpreter.on_others.get(name)
+    new = join(old, kind)
+    if says_more(new, old):
+        interpreter.on_others[name] = new
+        interpreter.changed(_OTHERS, name)
+
+
+def put_there(interpreter: Interpreter, found: Kind, name: str) -> Kind:
+    """An attribute of such an object, of which nothing is known but that somebody may have put it there."""
+    if not isinstance(found, Unknown):
+        return found
+    interpreter.reads(_OTHERS, name)
+    return unsure(found, interpreter.on_others.get(name))
+
+
+def attribute(interpreter: Interpreter, kind: Unknown, name: str) -> Kind:
+    """An attribute of a value that nobody knows."""
+    found = OF_UNKNOWN.get(name, UNKNOWN) if interpreter.imports_chainer() else UNKNOWN
+    if isinstance(kind, Perhaps):
+        found = unsure(interpreter.attribute(kind.known, name)) if isinstance(found, Unknown) else found
+    return put_there(interpreter, found, name)
+
+
+def item(interpreter: Interpreter, kind: Kind, node: ast.expr, index: Kind) -> Kind:
+    """A part of a value that nobody knows."""
+    return unsure(interpreter.item(kind.known, node, index)) if isinstance(kind, Perhaps) else UNKNOWN
+
+
+def compared(a: Kind, b: Kind) -> Kind:
+    """``a > b``"""
+    found = array_operators.compared(a, b)
+    return computed(a, b, compared) if isinstance(found, Unknown) else found
+
+
+def computed(a: Kind, b: Kind, operator: Callable[[Kind, Kind], Kind]) -> Kind:
+    """What an operator gives of two values one of which may be a tensor."""
+    if not isinstance(a, Perhaps) and not isinstance(b, Perhaps):
+        return UNKNOWN
+    return unsure(*(operator(x, y) for x in options(_known(a)) for y in options(_known(b))))
+
+
+def fill(interpreter: Interpreter, target: ast.expr, held: Kind) -> None:
+    """``box.items.append(x)``, ``table["loss"] = x`` of what nobody knows: it may hold this now."""
+    before = interpreter.facts.get(target)
+    if isinstance(before, Unknown) and isinstance(target, (ast.Name, ast.Attribute)):
+        now = unsure(before, held)
+        if says_more(now, before):
+            interpreter.container_grown(target, now)
+
+
+def called(
+    interpreter: Interpreter,
+    node: ast.Call,
+    callee: Kind,
+    args: Sequence[Kind],
+    keywords: Mapping[str, Kind],
+    found: Kind,
+) -> Kind:
+    """What a method of a tensor gives that may be one, and a function of Python's that gets such a value."""
+    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING and args:
+        fill(interpreter, node.func.value, Lst(args[-1]))
+    if isinstance(callee, Perhaps):
+        methods = [kind for kind in options(callee.known) if isinstance(kind, Method)]
+        return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))
+    given = any(isinstance(kind, Perhaps) for kind in (*args, *keywords.values()))
+    if given and isinstance(callee, Ref) and callee.name.startswith(_GIVING):
+        named = {name: _known(kind) for name, kind in keywords.items()}
+        return unsure(found, interpreter.call(callee, list(map(_known, args)), named, node))
+    return found
+
+
+def _known(kind: Kind) -> Kind:
+    return kind.known if isinstance(kind, Perhaps) else kind
+
+
+__all__ = ["attribute", "called", "compared", "computed", "fill", "item", "put", "put_there"]
