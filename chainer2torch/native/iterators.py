@@ -76,8 +76,7 @@ class SerialIterator:
         pass
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail")
-        state = {key: vars(self)[key] for key in names}
+        state = {k: vars(self)[k] for k in ("current_position", "epoch", "is_new_epoch", "_previous_epoch_detail")}
         return {**state, "_order": None if self._order is None else torch.as_tensor(self._order)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

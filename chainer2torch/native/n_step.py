@@ -29,8 +29,8 @@ class NStepRNN(nn.RNNBase):
 
     def __init__(self, n_layers: int, in_size: int, out_size: int, dropout: float, **options: Any) -> None:
         initialW, initial_bias = (options.pop(name, None) for name in _FIRST)  # where: initialW, initial_bias
-        options["dropout"] = dropout if n_layers > 1 else 0.0  # else there is nothing to drop, and torch warns
-        options["bidirectional"] = self.direction == 2  # torch takes no sizes of NumPy's integers
+        # in a single layer there is nothing to drop, and torch warns; it takes no sizes of NumPy's integers
+        options.update(dropout=dropout if n_layers > 1 else 0.0, bidirectional=self.direction == 2)
         super().__init__(int(in_size), int(out_size), int(n_layers), **options)  # type: ignore[arg-type]
         self.n_layers, self.out_size, self.dropout = n_layers, out_size, dropout
         _fill_first(self)

@@ -45,13 +45,13 @@ def _code(line: str, chosen: str = "None") -> str:
 @pytest.mark.parametrize(
     ("layer", "expected"),
     [
-        ("net.conv1", "net.conv1.weight.data"),  # what convolutions are called
-        ("net.block.fc6", "net.block.fc6.weight.data"),
-        ("net.head", "net.head.weight.data"),  # a layer of the project
-        ("net.scale", "net.scale.W.data"),  # its own link
-        ("net.bn2", "net.bn2.W.data"),  # no normalization of Chainer's has one
-        ("net.other", "compat.link_attribute(net.other, 'W').data"),
-        ("net[0]", "compat.link_attribute(net[0], 'W').data"),
+        ("net.conv1", "net.conv1.weight.detach()"),  # what convolutions are called
+        ("net.block.fc6", "net.block.fc6.weight.detach()"),
+        ("net.head", "net.head.weight.detach()"),  # a layer of the project
+        ("net.scale", "net.scale.W.detach()"),  # its own link
+        ("net.bn2", "net.bn2.W.detach()"),  # no normalization of Chainer's has one
+        ("net.other", "compat.link_attribute(net.other, 'W').detach()"),
+        ("net[0]", "compat.link_attribute(net[0], 'W').detach()"),
     ],
 )
 def test_what_a_layer_is_called_tells_what_its_weights_are(layer: str, expected: str) -> None:
@@ -70,16 +70,16 @@ def test_a_normalization_is_told_by_its_name_too() -> None:
 
 def test_two_things_of_one_name_do_not_tell() -> None:
     code = _code("net.both.W.data[...] = blobs", "L.Linear(2, 2) if CHOSEN else Scale(2)")
-    assert "compat.link_attribute(net.both, 'W').data" in code
+    assert "compat.link_attribute(net.both, 'W').detach()" in code
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("np.copyto(net.conv1.W.data, blobs['a'])", "net.conv1.weight.data.copy_(torch.as_tensor(blobs['a']))"),
+        ("np.copyto(net.conv1.W.data, blobs['a'])", "net.conv1.weight.detach().copy_(torch.as_tensor(blobs['a']))"),
         (
             "np.copyto(net.conv1.W.data, blobs['a'][:, ::-1])",
-            "net.conv1.weight.data.copy_(torch.as_tensor(blobs['a'][:, ::-1].copy()))",
+            "net.conv1.weight.detach().copy_(torch.as_tensor(blobs['a'][:, ::-1].copy()))",
         ),
         ("np.copyto(Net().head.W.data, net.head.W.data)", None),
         ("np.copyto(net.data, blobs['a'])", "compat.copyto(net.data, blobs['a'])"),
