@@ -46,14 +46,14 @@ def test_of_what_is_not_known_only_beside_links():
     [
         (
             "net.l.W.data[...] = np.zeros(3)",
-            "compat.link_attribute(net.l, 'W').data[...] = torch.as_tensor(np.zeros(3))",
+            "compat.link_attribute(net.l, 'W').detach()[...] = torch.as_tensor(np.zeros(3))",
         ),
         ("net.l.data[0] = 3", "net.l.data[0] = 3"),
-        ("np.copyto(net.l.W.data, w)", "compat.copyto(compat.link_attribute(net.l, 'W').data, w)"),
+        ("np.copyto(net.l.W.data, w)", "compat.copyto(compat.link_attribute(net.l, 'W').detach(), w)"),
         ("np.copyto(w, net)", "np.copyto(w, net)"),
         (
             "w = net.l.W.data[:, ::-1]",
-            "w = compat.reversed_along(compat.link_attribute(net.l, 'W').data, 1)",
+            "w = torch.flip(compat.link_attribute(net.l, 'W').detach(), (1,))",
         ),
     ],
 )

@@ -54,7 +54,7 @@ KNOWN = {
     "assert": ("assert isinstance(x, (int, float)) and isinstance(y, str)\nshow(x, y)", ["float", "str"]),
     "conditional expressions": (
         "show(x.data if isinstance(x, Variable) else x)\nshow(isinstance(x, Variable) and x)\nshow(x)",
-        ["unknown", "bool | tensor", "unknown"],
+        ["perhaps array", "bool | tensor", "unknown"],
     ),
     "within an expression": (
         "z = show(x) if isinstance(x, Variable) else 0\nisinstance(x, int) and show(x)\nisinstance(x, str) or show(x)",
@@ -114,12 +114,12 @@ OPEN = {
         "if isinstance(x, Variable):\n    x = unknown(x)\n    show(x)\nshow(x)",
         ["unknown", "unknown"],
     ),
-    "behind the condition": ("if isinstance(x, Variable):\n    pass\nshow(x)", ["unknown"]),
+    "behind the condition": ("if isinstance(x, Variable):\n    pass\nshow(x)", ["perhaps tensor"]),
     "one of two reasons": ("if isinstance(x, Variable) or c:\n    show(x)", ["unknown"]),
     "an array may be on the host or on the device": ("if isinstance(x, np.ndarray):\n    show(x)", ["unknown"]),
     "another of the classes is not known": ("if isinstance(x, (Variable, c)):\n    show(x)", ["unknown"]),
     "a loop that was left": ("while isinstance(x, Variable):\n    x = unknown(x)\nshow(x)", ["unknown"]),
-    "in another branch": ("if c:\n    x.array\nshow(x)", ["unknown"]),
+    "in another branch": ("if c:\n    x.array\nshow(x)", ["perhaps tensor"]),
     "an array that is asked for None": ("show(x.array is None)\nshow(x)", ["bool", "unknown"]),
     "other ranks": ("x = F.relu(x)\nif x.ndim in (2, 4) or x.ndim > 2:\n    show(x)", ["tensor"]),
     "a shape of which a part is unpacked": ("x = F.relu(x)\nn, *rest = x.shape\nshow(x)", ["tensor"]),

@@ -229,7 +229,7 @@ def _of_perhaps(context: Context, decisions: Decisions, node: ast.Attribute) -> 
         emit_call(context, decisions, call, context.rules.rows[f"?.{node.attr}"], node, receiver=node.value)
         return True
     named = {k.arg for k in call.keywords}
-    if node.attr not in _OF_EITHER or means_the_same(call, node.attr) or _OF_LISTS & named:
+    if node.attr not in _OF_EITHER or node.attr == "get" or means_the_same(call, node.attr) or _OF_LISTS & named:
         return False
     if node.attr == "dot" and not may_be_array(context, node.value):
         return False

@@ -38,10 +38,12 @@ from chainer2torch.plan.parts.written_kinds import (
     may_hold_tensors,
     may_be_number,
 )
+from chainer2torch.plan.parts.text_fields import as_they_are, converted_as_they_are
 from chainer2torch.plan.questions.perhaps import may_be_tensor
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_WHOLE_VALUE = re.compile(r"\{\w*(?:![rs])?\}")  # a value that is formatted as it is: `{}`, `{loss}`, not `{:.3f}`
+# a value that is formatted as it is: `{}`, `{loss}`, `{0.shape}`, not `{:.3f}`
+_WHOLE_VALUE = re.compile(r"\{[\w.\[\]]*(?:![rs])?\}")
 _SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
@@ -79,7 +81,14 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
 
 def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """The arguments of a call that writes them: ``print(x, file=stream)``."""
-    for argument in (*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))):
+    arguments = [*call.args, *(k.value for k in call.keywords if k.arg not in ("file", "sep", "end"))]
+    text = context.analysis.kind(call.func.value) if isinstance(call.func, ast.Attribute) else UNKNOWN
+    if isinstance(text, Const) and isinstance(text.value, str):
+        arguments = as_they_are(text.value, call)
+    elif call.args and isinstance(logged := context.analysis.kind(call.args[0]), Const) and len(call.args) > 1:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LOGGERS and isinstance(logged.value, str):
+            arguments = [*converted_as_they_are(logged.value, call.args[1:]), *(k.value for k in call.keywords)]
+    for argument in arguments:
         as_text(context, decisions, argument, callee == _REPR and is_number_at_times(context.kind(argument)))
 
 
@@ -381,5 +390,8 @@ def _is_filled_here_alone(context: Context, node: ast.expr) -> bool:
 
 def formatted(context: Context, decisions: Decisions, text: Kind, values: ast.expr) -> None:
     """``'%s %s' % (x.data, x.shape)``"""
-    if not isinstance(text, Const) or shows_whole(text.value):
+    if isinstance(text, Const) and isinstance(values, ast.Tuple):
+        for value in converted_as_they_are(text.value, values.elts):
+            as_text(context, decisions, value)
+    elif not isinstance(text, Const) or shows_whole(text.value):
         as_text(context, decisions, values)
