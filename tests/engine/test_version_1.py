@@ -116,6 +116,11 @@ def test_calls_that_only_version_1_understands(before: str, after: str) -> None:
             "L.DilatedConvolution2D(k, 8, 3, dilate=2, bias=1)",
             "L.DilatedConvolution2D(k, 8, ksize=3, dilate=2, initial_bias=1)",
         ),
+        ("L.MLPConvolution2D(3, (8, 4), 3, use_cudnn=False)", "L.MLPConvolution2D(3, (8, 4), ksize=3)"),
+        (
+            "L.MLPConvolution2D(3, (8, 4), 3, 2, 1, 1, F.tanh, True, 0.1, 0.3)",
+            "L.MLPConvolution2D(3, (8, 4), ksize=3, stride=2, pad=1, activation=F.tanh, conv_init=0.1, bias_init=0.3)",
+        ),
         ("L.ConvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.ConvolutionND(2, 3, 8, ksize=3)"),
         ("L.DeconvolutionND(2, 3, 8, 3, use_cudnn=False)", "L.DeconvolutionND(2, 3, 8, ksize=3)"),
         ("L.StatelessLSTM(3, 4, forget_bias_init=2)", "L.StatelessLSTM(3, 4, bias_init=0, forget_bias_init=2)"),

@@ -19,6 +19,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.reading import Reading
 
 _NAME = "wscale"
+_SCALED = frozenset({"initialW", "conv_init"})  # what it scales, too, since 1.9
 _SQUARE_ROOT_SINCE = 9
 # What came with 1.9 or later, from the sources of 1.8.2, 1.9.0, 1.15.0 and 1.24.0: modules, names in others, methods
 _LATER_MODULES = tuple(
@@ -85,4 +86,4 @@ def scaled_by_version(minor: int | None, reading: Reading) -> Scaled:
         return Scaled(settled=not row.differs_without or row.differs_without in given)
     if _NAME not in given:
         return Scaled(settled=True)
-    return Scaled(settled="initialW" not in given, new=f"scale=math.sqrt({_NAME})")
+    return Scaled(settled=_SCALED.isdisjoint(given), new=f"scale=math.sqrt({_NAME})")
