@@ -35,6 +35,7 @@ LOOKED_AT = {
     "chainer.links.BatchNormalization": {"dtype", "axis", "initial_gamma"},
     "chainer.functions.batch_normalization": {"decay"},  # of running statistics, of which this case has none
     "chainer.functions.softmax_cross_entropy": {"normalize"},  # of a mean, of which this case has none
+    "chainer.functions.sigmoid_cross_entropy": {"normalize"},  # of a mean; reduce="no" has none
     "chainer.functions.transpose": {"axes"},  # two axes, exchanged
     "chainer.functions.pooling.average_pooling_2d.AveragePooling2D": {"cover_all"},  # Chainer does not use it
     "chainer.functions.pooling.average_pooling_nd.AveragePoolingND": {"ndim"},  # the input has it

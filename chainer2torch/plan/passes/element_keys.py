@@ -25,6 +25,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_values import wrap
@@ -43,6 +44,7 @@ _ENUMERATE = Ref("builtins.enumerate")
 _OF_PAIRS = frozenset({"builtins.dict", "collections.OrderedDict"})
 _COUNTERS = frozenset(Ref(name) for name in _COUNTING)
 # methods of sets and dictionaries whose first argument is hashed, those that other objects have under the name last
+_NUMBERS = frozenset({"bool", "int", "float"})
 _OF_SETS = frozenset({"add", "discard"})
 _OF_DICTIONARIES = frozenset({"get", "setdefault", "pop", "has_key", "__contains__"})
 _UPDATES = frozenset({"update", "subtract"})
@@ -181,7 +183,7 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             _as_number(context, decisions, item)
         return
     for part in parts:
-        kind = context.kind(part)
+        kind = _walked(context.kind(part))
         if pairs and (part is not parts[0] or callee == _ENUMERATE) and _is_vector(kind):
             wrap(context, decisions, part, "value.cpu().numpy()")  # the values stay NumPy's numbers
         elif isinstance(part, ast.Starred):
@@ -204,6 +206,12 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
                 wrap(context, decisions, part, "[(key.item(), item) for key, item in value]")
         elif not pairs and isinstance(kind, Lst) and _is_row(kind.element):
             wrap(context, decisions, part, _ROWS)
+
+
+def _walked(kind: Kind) -> Kind:
+    """The kind of what is walked over: numbers beside it, as in ``[*[v], 1][0]``, would raise."""
+    found = [k for k in options(kind) if scalar_type(k) not in _NUMBERS]
+    return join_all(found) if found else kind
 
 
 def _is_element(kind: Kind) -> bool:
