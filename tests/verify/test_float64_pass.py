@@ -7,7 +7,10 @@ from pathlib import Path
 import chainer
 import chainer.functions as F
 import numpy as np
+import pytest
 
+from chainer2torch.engine import Options, migrate_source
+from chainer2torch.vendor import compat_file
 from chainer2torch.verify.worker import chainer_double
 from chainer2torch.verify.models.verify_models import verify_models
 from chainer2torch.verify.judge.outcome import PASSED
@@ -107,6 +110,35 @@ def test_the_helpers_of_a_migrated_project_promote_a_mixture(tmp_path):
         env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"},
     )
     assert done.stdout.split() == ["ValueError", "TypeError", "float32", "float16"], done.stderr
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_pictures_of_a_migrated_project_are_read_in_float32(style, tmp_path):
+    """As on Chainer's side; by the helpers that a project gets, whatever they are called."""
+    from PIL import Image
+
+    Image.fromarray(np.arange(48, dtype=np.uint8).reshape(4, 4, 3)).save(tmp_path / "one.png")
+    (tmp_path / "list.txt").write_text("one.png 2\n")
+    source = (
+        "import chainer\n\n"
+        "labelled = chainer.datasets.LabeledImageDataset('list.txt', '.')\n"
+        "for data in (labelled, chainer.datasets.ImageDataset(['one.png'])):\n"
+        "    picture = data[0][0] if len(data[0]) == 2 else data[0]\n"
+        "    print(picture.dtype, float(picture.sum()))\n"
+    )
+    result = migrate_source(source, options=Options(style=style))
+    (tmp_path / "chainer_compat.py").write_text(compat_file.build(result.helpers, style=style))
+    install = "from chainer2torch.verify.worker import torch_double\n\ntorch_double.install()\n"
+    (tmp_path / "run.py").write_text(install + result.code)
+    done = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={"PYTHONPATH": str(HERE), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.stdout.split() == ["float32", "1128.0"] * 2, done.stderr
 
 
 NET = """

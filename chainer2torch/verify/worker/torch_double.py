@@ -64,8 +64,16 @@ def _change_helpers() -> None:
         if of_images is not None:
             scaled_in = lambda dtype: of_images("float32" if dtype is None else dtype)  # noqa: E731
             setattr(module, "_image_dtype", scaled_in)  # noqa: B010
+        read = getattr(module, "read_picture", None)  # the short helpers read them with this
+        if read is not None:
+            setattr(module, "read_picture", _in_single(read))  # noqa: B010
 
     importlib.machinery.SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign, assignment]
+
+
+def _in_single(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A reader of pictures that gives float32 where no dtype is said."""
+    return lambda path, dtype: read(path, "float32" if dtype is None else dtype)
 
 
 def double(value: Any, leaves: bool = False) -> Any:
