@@ -16,8 +16,8 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.own_inits import init_of
 from chainer2torch.plan.native.places import is_rebound
-from chainer2torch.plan.questions.overridden_methods import is_super
 
 _UPDATER = "chainer.training.updaters.StandardUpdater"
 _FILLED = ("_iterators", "_optimizers")
@@ -67,12 +67,12 @@ def filled(context: Context, call: ast.Call, name: str) -> dict[str, ast.expr] |
     """What a call that makes an updater puts into ``_iterators`` or ``_optimizers``, by name; None: not known."""
     kinds = options(context.kind(call.func))
     owner = kinds[0].info if len(kinds) == 1 and isinstance(kinds[0], Class) else None
-    made = owner.methods.get("__init__") if isinstance(owner, ClassInfo) else None
-    if made is None or isinstance(made.node, ast.Lambda) or made.node.args.vararg is not None:
+    made = init_of(owner) if isinstance(owner, ClassInfo) else None
+    if made is None or made.args.vararg is not None:
         return None
-    body = [node for statement in made.node.body for node in nodes_of(statement)]
+    body = [node for statement in made.body for node in nodes_of(statement)]
     stores = [s for s in body if isinstance(s, ast.Assign) and _fills(s, name)]
-    if len(stores) != 1 or any(is_super(node) for node in body):
+    if len(stores) != 1:
         return None
     display, wrapping = stores[0].value, None
     if isinstance(display, ast.Name):  # iterator = {'main': iterator}
@@ -80,7 +80,7 @@ def filled(context: Context, call: ast.Call, name: str) -> dict[str, ast.expr] |
         display = wrapping.value if wrapping is not None else display
     if not isinstance(display, ast.Dict):
         return None
-    names = [a.arg for a in (*made.node.args.posonlyargs, *made.node.args.args)][1:]
+    names = [a.arg for a in (*made.args.posonlyargs, *made.args.args)][1:]
     given: dict[str | None, ast.expr] = {**dict(zip(names, call.args)), **{k.arg: k.value for k in call.keywords}}
     others = [node for node in body if wrapping is None or node is not wrapping.targets[0]]
     found = dict[str, ast.expr]()
