@@ -55,6 +55,7 @@ from chainer2torch.rewrite.suite_lines import (
     rebuilt,
     missing_comments,
     pass_line,
+    without_last_semicolon,
     without_self_assignments,
 )
 from chainer2torch.rewrite.torch_names import Names
@@ -223,8 +224,8 @@ class _Rewriter:
             return self._statement(original, updated, edits)
         if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
             return updated.with_changes(body=[*updated.body, pass_line()])
-        if isinstance(original, cst.SimpleStatementSuite) and not updated.body:
-            return updated.with_changes(body=[cst.Pass()])
+        if isinstance(original, cst.SimpleStatementSuite) and updated is not original:
+            return updated.with_changes(body=without_last_semicolon(updated.body) or [cst.Pass()])
         return updated
 
     def _expression(self, original: cst.BaseExpression, updated: Any, span: Span) -> Any:
@@ -271,7 +272,9 @@ class _Rewriter:
         """A statement that shares its line with others, or stands behind a colon."""
         small = [node]
         for edit in edits:
-            if isinstance(edit, RemoveImport):
+            if isinstance(edit, Remove):
+                small = []
+            elif isinstance(edit, RemoveImport):
                 small = import_edits.remove_aliases(node, edit.aliases)
             elif isinstance(edit, ReplaceImport):
                 small = import_edits.replaced_small(node, edit.aliases, edit.statements)

@@ -22,9 +22,13 @@ def line_of(original: Any, node: Any) -> list[Any]:
     if not node.body:
         return comments_above(node)
     if len(node.body) != len(original.body):
-        last = node.body[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-        node = node.with_changes(body=[*node.body[:-1], last])
+        node = node.with_changes(body=without_last_semicolon(node.body))
     return [node]
+
+
+def without_last_semicolon(body: Sequence[Any]) -> list[Any]:
+    """The small statements of a line, of which the last may have gone."""
+    return [*body[:-1], *(last.with_changes(semicolon=cst.MaybeSentinel.DEFAULT) for last in body[-1:])]
 
 
 def has_block(body: Sequence[Any]) -> bool:

@@ -259,8 +259,11 @@ def _may_reach(call: ast.Call, function: str, imported: Collection[str]) -> bool
 def _gives_loss(nodes: Nodes, own: bool) -> bool:
     """Whether something named ``update`` gets what may be a function, or goes elsewhere as a value.
 
-    Only of what is named as optimizers are: another one that gets a loss says that it takes none.
+    Only of what is named or made as optimizers are, or gets more than a dictionary takes: another one that gets a loss
+    says that it takes none.
     """
+    made = _names_of_optimizers(nodes) if own else frozenset()
+    several = {id(call.func) for call in nodes.of(ast.Call) if own and len(call.args) > 1}
     plain = {
         id(function)
         for call in nodes.of(ast.Call)
@@ -273,12 +276,16 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr == "update"
         and id(node) not in plain
-        and (_is_named_as_optimizer(node.value) if own else "optimizer" in ast.unparse(node.value))
+        and (_may_be_optimizer(node, made, several) if own else "optimizer" in ast.unparse(node.value))
         or isinstance(node, ast.Constant)
         and node.value == "update"
         and id(node) not in asked
         for node in nodes.of(ast.Attribute, ast.Constant)
     )
+
+
+def _may_be_optimizer(update: ast.Attribute, made: Collection[str], several: Collection[int]) -> bool:
+    return id(update) in several or last(update.value) in made or _is_named_as_optimizer(update.value)
 
 
 @functools.lru_cache(maxsize=4096)

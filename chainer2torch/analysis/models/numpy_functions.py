@@ -90,6 +90,9 @@ REDUCTIONS = frozenset(
 )
 
 
+# of a list of arrays they make what they make of the stacked array
+_OF_LISTS = _FLOAT_UNARY | _UNARY | _BINARY | _PREDICATES | _COMPARISONS | REDUCTIONS | {"clip", "copy", "flip", "sort"}
+
 # the position of `size`
 _DRAWS = {
     "random.uniform": 2,
@@ -125,6 +128,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     if mixed:  # an array of the host or of the device: NumPy gives one of the host
         at = mixed[0]
         return join_all([numpy_call(name, [*args[:at], one, *args[at + 1 :]], keywords) for one in options(args[at])])
+    if name in _OF_LISTS:
+        args = [_array_of(kind) for kind in args]
     dtype = dtype_of(keywords.get("dtype"))
     first = args[0] if args else UNKNOWN
     if name in _CONSTRUCTORS:
@@ -159,6 +164,13 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     joined = shaped(name, args, keywords)
     found = joined if joined is not None else _drawn(name, args, keywords, dtype)
     return found if found != UNKNOWN else numpy_results.result(name, args, keywords)
+
+
+def _array_of(kind: Kind) -> Kind:
+    """What NumPy makes of a list or tuple that holds arrays, before it computes with it."""
+    if isinstance(kind, (Lst, Tup)) and numpy_results.holds_arrays(kind):
+        return convert(kind, None)
+    return kind
 
 
 def _holds_array(kind: Union) -> bool:

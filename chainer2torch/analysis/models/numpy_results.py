@@ -92,24 +92,25 @@ def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kin
     if name in _ONE_EACH and len(args) != 1 or {"return_indices", "full"} & keywords.keys():
         return UNKNOWN
     given = [*args, *keywords.values()]
-    if name in _TUPLES and any(map(_holds_array, given)):
+    if name in _TUPLES and any(map(holds_arrays, given)):
         return UNKNOWN if _ONE_AT_TIMES & keywords.keys() else Tup((HostArray(),) * _TUPLES[name])
-    if name in _COUNTS and any(map(_holds_array, given)):
+    if name in _COUNTS and any(map(holds_arrays, given)):
         return HostArray(0 if name == "count_nonzero" and len(given) == 1 else None, "int64")
     at = _SIZES.get(name)
     made = (
         name in _ALWAYS
         or name in _OF_ARRAYS
-        and any(map(_holds_array, given))
+        and any(map(holds_arrays, given))
         or at is not None
         and ("size" in keywords or len(args) > at)
     )
     return HostArray() if made else UNKNOWN
 
 
-def _holds_array(kind: Kind) -> bool:
+def holds_arrays(kind: Kind) -> bool:
+    """Whether a value is an array, or a list or tuple with arrays in it."""
     if isinstance(kind, Lst):
-        return _holds_array(kind.element)
+        return holds_arrays(kind.element)
     if isinstance(kind, Tup):
-        return any(map(_holds_array, kind.items))
+        return any(map(holds_arrays, kind.items))
     return all(isinstance(one, (HostArray, Tensor)) for one in options(kind))

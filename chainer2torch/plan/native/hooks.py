@@ -133,8 +133,6 @@ def _is_line(one: Hooked, placements: Sequence[Placement], steps: Sequence[Use])
             return False
         if context.source.start(step.node) < context.source.start(statement):
             return False
-        if not places.is_alone(context, context.source.statement(step.call)):
-            return False
     behind = [
         node
         for node in nodes_of(function or context.source.tree)

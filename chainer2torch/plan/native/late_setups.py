@@ -30,7 +30,7 @@ def is_late(objects: Objects, inst: Inst, maker: ast.Call, setups: list[Use]) ->
     """Whether each ``setup`` can call what the place makes that made an optimizer, under the same name."""
     for use in setups:
         context, setup = use.context, use.call
-        if setup is None or not places.is_alone(context, context.source.statement(setup)):
+        if setup is None:
             return False
         if not _is_variable(context, use.node, setup) or len(setups) > 1 and not isinstance(use.node, ast.Name):
             return False

@@ -140,9 +140,7 @@ def _hooks(objects: Objects, uses: list[Use]) -> list[Hooked]:
 def _is_understood(objects: Objects, use: Use) -> bool:
     context, call = use.context, use.call
     assert call is not None
-    alone = isinstance(context.source.parents[call], ast.Expr) and places.is_alone(
-        context, context.source.statement(call)
-    )
+    alone = isinstance(context.source.parents[call], ast.Expr)
     others = objects.any_file_seen_from(context, lambda module: _adds_hooks_unseen(objects, module))
     return (
         alone

@@ -206,7 +206,6 @@ class _Writer:
     def _setup(self, inst: Inst, made: Placement, setup: ast.Call, statement: ast.stmt) -> None:
         """The statement of ``setup``, whose model the optimizer has got already."""
         receiver, alone = setup.func, is_statement(self.context, setup)
-        alone = alone and places.is_alone(self.context, statement)
         if (statement if alone else setup) in self.done:
             return
         self.done.add(statement if alone else setup)

@@ -143,13 +143,8 @@ def _begins_empty(objects: Objects, inst: Inst, form: Form | None) -> bool:
     if not inst.site:  # one of those of its class: each of them is asked
         return not form.fills
     setups, hooked = setups_of(objects, inst), any(use.member == "add_hook" for use in objects.uses_of(inst))
-    whole = all(use.call is not None and _is_whole(use.context, use.call) for use in setups)
+    whole = all(use.call is not None and is_statement(use.context, use.call) for use in setups)
     return (whole or not (form.fills or hooked)) and (not hooked or not sets_up_again(objects, inst))
-
-
-def _is_whole(context: Context, setup: ast.Call) -> bool:
-    """Whether ``setup`` is a statement, with nothing else in its line."""
-    return is_statement(context, setup) and places.is_alone(context, context.source.statement(setup))
 
 
 def sets_up_again(objects: Objects, inst: Inst) -> bool:
@@ -207,7 +202,7 @@ def _place(objects: Objects, inst: Inst, maker: ast.Call, use: Use, setup: ast.C
     first, second = context.source.statement(maker), context.source.statement(setup)
     if not isinstance(first, (ast.Assign, ast.Return)) or not places.always_follows(context, first, second):
         return _ELSEWHERE
-    if not places.is_alone(context, second) or not is_statement(context, setup):
+    if not is_statement(context, setup):
         return "set up inside of a larger expression"
     model = setup.args[0] if setup.args else setup.keywords[0].value
     rebound = places.is_rebound(model, nodes_of(first))  # `optimizer, net = SGD(), Net()`
@@ -227,7 +222,6 @@ def _at_setup(
         or len(first.targets) != 1
         or ast.unparse(first.targets[0]) != ast.unparse(use.node)
         or second not in places.suite_of(context, first)
-        or not places.is_alone(context, first)
         or any(i.site != inst.site for i in objects.of(context.kind(use.node)))
     ):
         return "its model is not known yet where it is made"

@@ -10,7 +10,6 @@ import ast
 
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.source import nodes_of
-from chainer2torch.plan.native import places
 from chainer2torch.plan.native.class_checks import possible_classes
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, FORMS, classes_of
@@ -60,9 +59,7 @@ def set_rate(objects: Objects, use: Use) -> ast.Assign | None:
     if not isinstance(node, ast.Attribute) or not _is_rate_of_chosen(objects, use, node):
         return None
     whole = isinstance(statement, ast.Assign) and statement.targets == [node]
-    return (
-        statement if isinstance(statement, ast.Assign) and whole and places.is_alone(use.context, statement) else None
-    )
+    return statement if isinstance(statement, ast.Assign) and whole else None
 
 
 def guarded(objects: Objects, use: Use) -> dict[str, tuple[str, ...]]:
@@ -74,7 +71,7 @@ def guarded(objects: Objects, use: Use) -> dict[str, tuple[str, ...]]:
     statement = use.context.source.parents.get(node)
     if not isinstance(node, ast.Attribute) or not isinstance(statement, ast.Assign) or statement.targets != [node]:
         return {}
-    if not places.is_alone(use.context, statement) or not _is_pure(statement.value) or _is_read(objects, use, node):
+    if not _is_pure(statement.value) or _is_read(objects, use, node):
         return {}
     found: dict[str | None, set[str]] = {}
     for cls in _classes(objects, use):

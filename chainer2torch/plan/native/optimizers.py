@@ -10,7 +10,7 @@ from chainer2torch.analysis.kinds import Inst, Ref, options
 from chainer2torch.plan.argument_guards import is_negative
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.marks import changes_rules
-from chainer2torch.plan.native import heeding, places
+from chainer2torch.plan.native import heeding
 from chainer2torch.plan.native.class_checks import asked_classes, possible_classes
 from chainer2torch.plan.native.escapes import may_escape
 from chainer2torch.plan.native.filled_updaters import is_asked, is_filled_in
@@ -112,14 +112,13 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
             return "set up with arrays, and not with a model"
         return "" if use.inst.site or _is_set_up_anywhere(objects, use, call) else "set up at a place that is not known"
     if whole and name == "update":
-        alone = places.is_alone(context, context.source.statement(call))
         if loss_given(call) is None:
             return "an update that is not understood"
         hidden = any(isinstance(a, ast.Starred) for a in call.args[:1])  # the function of the loss
         hidden = hidden or not call.args and any(k.arg is None for k in call.keywords)
-        whole = not call.args and not call.keywords or alone and not hidden
+        whole = not call.args and not call.keywords or not hidden
         return "" if whole else "an update that is not understood"
-    if whole and name == "add_hook" and places.is_alone(context, context.source.statement(call)):
+    if whole and name == "add_hook":
         if not use.inst.site:
             return "a hook of one of several optimizers"
         known = hook_of(context, call) is not None or is_own_hook(context, call)
@@ -128,10 +127,10 @@ def _called(objects: Objects, use: Use, call: ast.Call) -> str:
     if whole and takes and has_own_settings(context.analysis, context.module):
         return f"`{name}()`"  # of several groups
     if whole and name in CHANGES and len(call.args) == takes and not call.keywords:
-        return "" if places.is_alone(context, context.source.statement(call)) else f"`{name}()`"
+        return ""
     if whole and name in _STATEMENTS and not call.args and not call.keywords:
         counted = any(other.member in ("epoch", "t") for other in objects.uses_of(use.inst))
-        return "" if places.is_alone(context, context.source.statement(call)) and not counted else f"`{name}()`"
+        return "" if not counted else f"`{name}()`"
     return f"`.{name}()` has no counterpart"
 
 
