@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from chainer2torch.analysis import helpers_of_steps
 from chainer2torch.analysis.flow import Analysis
@@ -22,14 +23,21 @@ from chainer2torch.plan.questions.graph_use import is_shared_by_callers
 from chainer2torch.plan.questions.kept_states import keeps_state
 
 _STEPS = frozenset({"update", "step"})
+_CLEARS = frozenset({"cleargrads", "zerograds"})
 _CUTS = frozenset({"unchain_backward", "unchain"})
 _KEEP = frozenset({"add", "append", "appendleft", "extend", "insert", "put", "setdefault"})  # in a list of somebody's
 Graph = Mapping[str, int]  # the models that a graph goes through, and how many updates they had seen
 
 
-def crossed(analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module) -> frozenset[str]:
-    """The optimizers, as a function or file writes them, after whose update a graph from before it goes backward."""
-    walk = _Walk(analysis, code)
+def crossed(
+    analysis: Analysis, code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module, *, certain: bool = True
+) -> frozenset[str]:
+    """The optimizers, as a function or file writes them, after whose update a graph from before it goes backward.
+
+    With ``certain``, an optimizer that steps behind ``model.cleargrads()`` and a ``backward()`` is that of this model:
+    PyTorch raises where it is not. Without, it may be one of any model.
+    """
+    walk = _Walk(analysis, code, _cleared(code) if certain else {})
     for node in nodes_of(code):
         if isinstance(node, (ast.For, ast.AsyncFor)) and losses_of_caller(node):
             walk.handed(node.target)
@@ -44,9 +52,8 @@ def crosses_anywhere(analysis: Analysis) -> bool:
         source = module.source
         if ".backward(" not in source.text and ".update(" not in source.text:
             continue
-        if crossed(analysis, source.tree) or any(
-            crossed(analysis, function) for function in source.of(ast.FunctionDef, ast.AsyncFunctionDef)
-        ):
+        codes = [source.tree, *source.of(ast.FunctionDef, ast.AsyncFunctionDef)]
+        if any(crossed(analysis, code, certain=False) for code in codes):
             return True
     return False
 
@@ -93,13 +100,13 @@ def is_last(context: Context, function: ast.AST | None, call: ast.Call) -> bool:
 class _Walk:
     """The statements of a function in their order: what graphs its names hold, and the updates so far."""
 
-    def __init__(self, analysis: Analysis, function: ast.AST):
+    def __init__(self, analysis: Analysis, function: ast.AST, cleared: Mapping[str, str]):
         self._analysis = analysis
         self._graphs: dict[str, Graph] = {}
         self._updates: list[tuple[str, str | None]] = []  # optimizers, and the models that they update
         self.crossed: set[str] = set()
         self._own = _bound_in(function)
-        self._models = {**_targets(analysis, function), **_set_up(function)}
+        self._models = {**cleared, **_targets(analysis, function), **_set_up(function)}
         self._objects = _called_in(function) | set(self._models.values())
 
     def handed(self, losses: ast.expr) -> None:
@@ -279,6 +286,37 @@ def _targets(analysis: Analysis, function: ast.AST) -> dict[str, str]:
         ):
             found[ast.unparse(value.value)] = name.id
     return found
+
+
+def _cleared(function: ast.AST) -> dict[str, str]:
+    """The models of optimizers by what is cleared for their steps: ``m.cleargrads(); loss.backward(); o.update()``."""
+    found: dict[str, set[str]] = {}
+    for node in nodes_of(function):
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            if not isinstance(block, list):
+                continue
+            cleared = ""
+            for call in map(_called_alone, block):
+                if call is None or call.func.attr not in ("backward", *_STEPS, *_CLEARS):
+                    cleared = ""
+                elif call.func.attr in _CLEARS:
+                    cleared = ast.unparse(call.func.value)
+                elif call.func.attr in _STEPS:
+                    found.setdefault(ast.unparse(call.func.value), set()).add(cleared)
+                    cleared = ""
+    stores = [node.id for node in nodes_of(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {
+        optimizer: model
+        for optimizer, models in found.items()
+        for model in models
+        if len(models) == 1 and model and stores.count(model.partition(".")[0]) < 2
+    }
+
+
+def _called_alone(statement: ast.AST) -> Any:
+    """The call that a statement is, of a method; None for any other statement."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return call if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
 
 
 def _called_in(function: ast.AST) -> set[str]:

@@ -366,3 +366,40 @@ def test_models_that_optimizers_are_asked_for_are_apart() -> None:
     assert ours == pytest.approx(theirs, rel=1e-5) and "step_keeping_graphs" not in code, code
     again = ONE_BY_ONE + "        one = gen\n"  # the name is bound twice: which model it is, nobody knows
     assert "step_keeping_graphs" in migrated(HEAD + TARGETS.replace(PLACE, again)).code
+
+
+CLEARED = """
+class Update(object):
+    def __init__(self, gen, dis):
+        self.gen, self.dis = gen, dis
+        self.opts = {{'gen': chainer.optimizers.SGD(0.1), 'dis': chainer.optimizers.SGD(0.1)}}
+        self.opts['gen'].setup(gen)
+        self.opts['dis'].setup(dis)
+
+    def __call__(self, x, z):
+        opt_gen, opt_dis = self.opts['gen'], self.opts['dis']
+        fake = self.gen(z)
+        y_fake = self.dis(fake)
+        loss_d = loss_of(self.dis(x), -1.0) + loss_of(y_fake, 1.0)
+        loss_g = loss_of(y_fake, -1.0)
+        self.gen.cleargrads()
+        loss_g.backward()
+        opt_gen.update()
+{cut}
+        self.dis.cleargrads()
+        loss_d.backward()
+        opt_dis.update()
+        return loss_d.array, loss_g.array
+
+def run(_):
+    step, rng = Update(Net(3, 4), Net(4, 1)), np.random.RandomState(0)
+    return [[float(v) for v in step(rng.rand(2, 4).astype('f'), rng.rand(2, 3).astype('f'))] for _ in range(4)]
+"""
+
+
+@pytest.mark.parametrize(("cut", "kept"), [("        fake.unchain_backward()", False), ("", True)])
+def test_what_is_cleared_tells_whose_optimizer_steps(cut, kept):
+    source = HEAD + CLEARED.format(cut=cut)
+    theirs, ours, code = run(source)
+    assert ours == [pytest.approx(losses, rel=1e-5) for losses in theirs]
+    assert ("step_keeping_graphs(opt_gen)" in code) is kept
