@@ -11,7 +11,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, Replace, ReplaceStatement
 from chainer2torch.analysis import helpers_of_steps
-from chainer2torch.plan.native import heeding, places
+from chainer2torch.plan.native import heeding, places, optimizer_settings
 from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.class_checks import asked_classes
 from chainer2torch.plan.native.concerns import native_objects
@@ -33,7 +33,6 @@ from chainer2torch.plan.native.optimizer_places import (
     placement,
     sets_up_again,
 )
-from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, set_rate, setting_node, setting_of
 from chainer2torch.plan.native.optimizers import (
     CHANGES,
     CONCERN,
@@ -120,7 +119,7 @@ class _Writer:
             if use.member:
                 self.done.add(use.parent)
                 self._use(use)
-            elif (having := asked_setting(self.objects, use)) is not None:
+            elif (having := optimizer_settings.asked_setting(self.objects, use)) is not None:
                 assert isinstance(use.parent, ast.Call)
                 self.done.add(use.parent)
                 test = is_one_of(having) if having else "False"
@@ -266,19 +265,20 @@ class _Writer:
         row = row_of_kind(context, use.inst, use.member)
         if row is not None:
             decisions.mark(attribute, row, row.name, row.state, difference=_DIFFERENCES.get(use.member, ""))
-        setting = setting_of(self.objects, use)
+        setting = optimizer_settings.setting_of(self.objects, use)
         if use.call is not None and use.member != "target":
             self._call(use, use.call, attribute)
+        elif (as_whole := optimizer_settings.set_by(self.objects, use)) is not None:
+            statement, line = as_whole
+            operands = {"self": context.operand(use.node), "value": context.operand(statement.value)}
+            decisions.edit(statement, ReplaceStatement(context.source.start(statement), line, operands))
         elif setting is not None:
-            whole = setting_node(use)
+            whole = optimizer_settings.setting_node(use)
             assert isinstance(whole, ast.Attribute)
             if whole is not attribute and (its := row_of_kind(context, use.inst, whole.attr)) is not None:
                 decisions.mark(whole, its, its.name, its.state)
             decisions.replace(whole, setting, {"self": context.operand(use.node)})
-        elif (rate := set_rate(self.objects, use)) is not None:
-            operands = {"self": context.operand(use.node), "value": context.operand(rate.value)}
-            decisions.edit(rate, ReplaceStatement(context.source.start(rate), "native.set_rate(self, value)", operands))
-        elif classes := guarded(self.objects, use):
+        elif classes := optimizer_settings.guarded(self.objects, use):
             self._set_where_it_is(use, classes)
         elif (clears := target_clears(use)) is not None:
             decisions.replace(clears.func, "self.zero_grad", {"self": context.operand(use.node)})
@@ -289,7 +289,7 @@ class _Writer:
 
     def _set_where_it_is(self, use: Use, classes: Mapping[str, Sequence[str]]) -> None:
         """``optimizer.alpha = x``, where some of the optimizers have no such setting."""
-        context, whole = self.context, setting_node(use)
+        context, whole = self.context, optimizer_settings.setting_node(use)
         statement = context.source.parents[whole]
         assert isinstance(statement, ast.Assign)
         lines: list[str] = []

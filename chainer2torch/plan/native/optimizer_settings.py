@@ -13,10 +13,12 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.native.class_checks import possible_classes
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, FORMS, classes_of
+from chainer2torch.plan.questions.paths import is_path
 
 _RATE = "self.param_groups[0]['lr']"
 _CORRECTED = "native.corrected_rate(self)"
 _EITHER = "native.current_rate(self)"  # of one that may be an Adam
+_PAIR = "['betas']"
 _PURE = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round"})
 
 
@@ -52,14 +54,23 @@ def _is_rate_of_chosen(objects: Objects, use: Use, node: ast.Attribute) -> bool:
     return plain and bool(insts) and all(inst.site and inst.cls == CHOSEN for inst in insts)
 
 
-def set_rate(objects: Objects, use: Use) -> ast.Assign | None:
-    """The statement ``optimizer.lr = x`` of one that is chosen by its name: one without such a setting refuses it."""
+def set_by(objects: Objects, use: Use) -> tuple[ast.Assign, str] | None:
+    """A statement ``optimizer.lr = x`` that is written as a whole, and how.
+
+    Of a pair of values one is set in its place; the rate of an optimizer that is chosen by its name by a helper, as one
+    without such a setting refuses it.
+    """
     node = setting_node(use)
     statement = use.context.source.parents.get(node)
-    if not isinstance(node, ast.Attribute) or not _is_rate_of_chosen(objects, use, node):
+    if not isinstance(node, ast.Attribute) or not isinstance(statement, ast.Assign) or statement.targets != [node]:
         return None
-    whole = isinstance(statement, ast.Assign) and statement.targets == [node]
-    return statement if isinstance(statement, ast.Assign) and whole else None
+    if _is_rate_of_chosen(objects, use, node):
+        return statement, "native.set_rate(self, value)"
+    pair, _, place = (setting_of(objects, use) or "").rpartition("[")
+    if not pair.endswith(_PAIR) or not is_path(use.node):
+        return None
+    values = f"value, {pair}[1]" if place == "0]" else f"{pair}[0], value"
+    return statement, f"{pair} = ({values})"
 
 
 def guarded(objects: Objects, use: Use) -> dict[str, tuple[str, ...]]:
@@ -162,4 +173,4 @@ def _is_pure(value: ast.expr) -> bool:
     )
 
 
-__all__ = ["asked_setting", "guarded", "set_rate", "setting_node", "setting_of"]
+__all__ = ["asked_setting", "guarded", "set_by", "setting_node", "setting_of"]

@@ -19,7 +19,13 @@ from chainer2torch.plan.native.named_optimizers import table_of
 from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, HOOKS, classes_of, form_of, may_be_empty
 from chainer2torch.plan.native.optimizer_places import holds_no_model, placement
-from chainer2torch.plan.native.optimizer_settings import asked_setting, guarded, set_rate, setting_node, setting_of
+from chainer2torch.plan.native.optimizer_settings import (
+    asked_setting,
+    guarded,
+    set_by,
+    setting_node,
+    setting_of,
+)
 from chainer2torch.plan.native.own_hooks import is_own_hook
 from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.rules.signature import BindError
@@ -84,7 +90,7 @@ def _used(objects: Objects, use: Use) -> str | None:
     attribute = setting_node(use)
     assert isinstance(attribute, ast.Attribute)
     place = setting_of(objects, use)
-    if place is None and (set_rate(objects, use) is not None or guarded(objects, use)):
+    if set_by(objects, use) is not None or place is None and guarded(objects, use):
         return ""
     if place is not None:
         is_whole = place.startswith("self.") and place.endswith("']")

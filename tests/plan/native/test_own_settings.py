@@ -72,3 +72,40 @@ def test_the_rule_of_plain_sgd_and_defaults():
 def test_what_is_no_group(make, rule, hook):
     code = migrate_source(HEAD + program(make, rule, hook=hook), options=Options(style="native")).code
     assert "own_settings" not in code and "update_rule" in code
+
+
+BETAS = """
+class Trained(object):
+    def __init__(self, model):
+        self.opt = optimizers.Adam(0.01)
+        self.opt.setup(model)
+
+    def step(self, model, x, beta):
+        self.opt.beta1 = beta
+        self.opt.alpha *= 0.9
+        self.opt.update(lambda: F.mean(model(x) ** 2))
+        return self.opt.beta1
+
+
+def train(model):
+    plan = [0.9, 0.9, 0.5, 0.1]
+    x = np.arange(6, dtype='f').reshape(2, 3) / 6
+    optimizer = optimizers.Adam(0.01)
+    optimizer.setup(model)
+    for i in range(8):
+        optimizer.beta1 = plan[i // 2]
+        if i == 5: optimizer.hyperparam.beta2 = min(0.9, optimizer.beta2)
+        loss = F.mean(model(x) ** 2)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+    trained = Trained(model)
+    betas = [trained.step(model, x, beta) for beta in plan]
+    return betas + [float(F.sum(p * p).array) for p in model.params()]
+"""
+
+
+def test_one_of_a_pair_of_settings_is_set():
+    code = check(BETAS)
+    assert "optimizer.param_groups[0]['betas'] = (plan[i // 2], optimizer.param_groups[0]['betas'][1])" in code
+    assert "Late" not in code
