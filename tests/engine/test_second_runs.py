@@ -173,3 +173,17 @@ def test_what_is_left_with_a_marker_stays_as_it_is(source):
     once = migrate_source(source, rules=RULES["native"]).code
     assert "# TODO(chainer2torch" in once
     assert migrate_source(once, rules=RULES["native"]).code == once
+
+
+def test_pictures_of_a_migrated_data_set_are_arrays_beside_what_is_left_of_chainer():
+    source = """from chainer import datasets
+from chainer.datasets import ImageDataset, LabeledImageDataset
+labelled = LabeledImageDataset('pairs.txt', root='images')
+image, label = labelled[0]
+print('image', type(image), image.shape, label)
+print(ImageDataset('paths.txt')[0].shape, [x.shape for x, _ in labelled[:3]])
+datasets.split_dataset_n_random()
+"""
+    first = migrate_source(source).code
+    assert "chainer_compat" in first and "tuple(" not in first
+    assert migrate_source(first).code == first

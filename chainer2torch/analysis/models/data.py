@@ -27,6 +27,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.libraries import HELPERS
 from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -49,6 +50,11 @@ _IMAGE_FILES = {
     "chainer.datasets.ZippedImageDataset": False,
     "chainer.datasets.MultiZippedImageDataset": False,
     "chainer.datasets.LabeledZippedImageDataset": True,
+}
+# what the helpers in the place of these give, in a text that was migrated before
+_MIGRATED = {
+    cls.replace("chainer.datasets", HELPERS): Tup((HostArray(3), HostArray(0))) if labelled else HostArray(3)
+    for cls, labelled in _IMAGE_FILES.items()
 }
 _UPDATERS = ("chainer.training.updaters.StandardUpdater", "chainer.training.updaters.ParallelUpdater")
 
@@ -105,6 +111,8 @@ def transformed(interpreter: Interpreter, made: dict[str, Kind]) -> Kind:
 
 def item(interpreter: Interpreter, kind: Kind, node: ast.expr | None, index: Kind = UNKNOWN) -> Kind | None:
     """What a subscript of a data set gives, or without ``node`` an iteration over it; None for anything else."""
+    if isinstance(kind, Inst) and (helper := _MIGRATED.get(str(kind.cls))) is not None:
+        return Lst(helper) if isinstance(node, ast.Slice) else helper
     if not isinstance(kind, Inst) or not any(interpreter.derives(kind.cls, dataset) for dataset in _DATASETS):
         return None
     own = "__iter__" if node is None else "__getitem__"
