@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
+    Loaded,
     Lst,
     Method,
     Perhaps,
@@ -49,7 +50,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if a is BOTTOM or b is BOTTOM:
         return b if a is BOTTOM else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return unsure(a, b)
+        return _beside_loaded(a, b) or _beside_loaded(b, a) or unsure(a, b)
     if a == b:
         return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
@@ -61,6 +62,12 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
         return _join_union(a, b)
     merged = _join_same(a, b)
     return merged if merged is not None else _union([a, b])
+
+
+def _beside_loaded(loaded: Kind, other: Kind) -> Kind | None:
+    """``net = pickle.load(f) if args.resume else Net()``: what is asked of the one is asked of the other."""
+    made = isinstance(loaded, Loaded) and all(isinstance(kind, Inst) for kind in options(other))
+    return other if made else None
 
 
 def unsure(*kinds: Kind | None) -> Kind:
