@@ -24,6 +24,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import generalized, join, join_all
 from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.written_items import written
 from chainer2torch.analysis.module_index import ClassInfo
 
 
@@ -72,8 +73,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
             and receiver.cls in ("chainer.Chain", "chainer.Link")
         ):
             for dictionary in (k.value for k in node.keywords if k.arg is None and receiver.cls == "chainer.Chain"):
-                held = interpreter.facts.get(dictionary, UNKNOWN)
-                computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+                _spread(interpreter, cls, dictionary)
             for child, kind in _given_by_keyword(interpreter, node):
                 interpreter.set_attribute(cls, child, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
@@ -89,6 +89,19 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 interpreter.set_attribute(receiver.cls, child, kind)
             elif receiver.site:  # a Chain of no class of its own
                 hold(interpreter, receiver, child, kind)
+
+
+def _spread(interpreter: Interpreter, cls: ClassInfo, dictionary: ast.expr) -> None:
+    """``super().__init__(**layers)``: children under the keys that are written, or computed."""
+    held = interpreter.facts.get(dictionary, UNKNOWN)
+    own = written(interpreter, dictionary)
+    for child, kind in own.items.items():
+        interpreter.set_attribute(cls, child, kind)
+    if own.complete:
+        for key, kind in own.computed:
+            computed_children.put(interpreter, Inst(cls), key, kind)
+    else:
+        computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
 
 
 def _persistent(first: Kind) -> Kind:
