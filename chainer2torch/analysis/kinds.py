@@ -43,7 +43,7 @@ class Perhaps(Unknown):
 
 @dataclass(frozen=True, eq=False)  # with its own
 class Loaded(Unknown):
-    """What ``pickle.load`` gives. It equals ``UNKNOWN``; beside an object, which another branch makes, it is such a one."""
+    """What ``pickle.load`` gives. It equals ``UNKNOWN``; beside an object that another branch makes, it is one, too."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unknown)

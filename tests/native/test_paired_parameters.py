@@ -39,8 +39,10 @@ PLAIN = {
     "for p, q in zip(model.params(), target.params()):\n    q.array[...] = p.array": (),
     "ps, qs = model, target\na = dict(ps.namedparams())\nb = dict(qs.namedparams())\nfor name in b:\n"
     "    b[name].data = tau * a[name].data + (1 - tau) * b[name].data": (),
-    "a = dict(model.namedparams())\nfor name, q in dict(target.namedparams()).items():\n    q.data = a[name].data": "named",
-    "a = dict(model.namedparams())\nb = dict(target.namedparams())\nfor name, q in b.items():\n    q.data = a[name].data": (),
+    "a = dict(model.namedparams())\nfor name, q in dict(target.namedparams()).items():\n"
+    "    q.data = a[name].data": "named",
+    "a = dict(model.namedparams())\nb = dict(target.namedparams())\nfor name, q in b.items():\n"
+    "    q.data = a[name].data": (),
     "for name, p in model.namedparams():\n    for other, q in target.namedparams():\n        if name == other:\n"
     "            new = tau * p.data + (1 - tau) * q.data\n            q.data = new": (),
     "for name, q in target.namedparams():\n    q.data = q.data.clip(-21, 21)": (),
@@ -65,11 +67,11 @@ def test_values(text):
     [
         "for name, q in target.namedparams():\n    print(q.data.shape)",
         "for name, q in target.namedparams():\n    seen.add(name)",
-        "last = None\nfor name, q in target.namedparams():\n    q.data = q.data if last is None else last.data\n    last = q",
+        "last = None\nfor name, q in target.namedparams():\n    q.data = last.data if last else 0\n    last = q",
         "b = dict(target.namedparams())\nfor name in b:\n    print(b[name].shape)",
         "b = dict(target.namedparams())\nuse(b)",
         "b = dict(target.namedparams())\nb['/a/beta'].data = 0",
-        "for name, p in model.namedparams():\n    for other, q in target.namedparams():\n        q.data = q.data * 2 + p.data",
+        "for n, p in model.namedparams():\n    for m, q in target.namedparams():\n        q.data = q.data * 2 + p.data",
         "for p, q in zip(model.params(), other.params()):\n    q.data = p.data",
         "for p, q in zip(model.params(), model.z.params()):\n    q.data = p.data",
         "for p, q in zip(model.params(), target.params()):\n    print(p.data.shape)",

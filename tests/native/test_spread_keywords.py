@@ -52,6 +52,9 @@ def test_they_are_read_as_if_each_was_passed():
     assert "**" not in code.replace("** 2", "") and "compat.Linear" not in code and "compat.Conv" not in code, code
 
 
+CLASS = "class A(chainer.Chain):\n    def __init__(self, o):\n        super().__init__()\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -61,12 +64,12 @@ def test_they_are_read_as_if_each_was_passed():
         "P = {}\nP = {'nobias': True}\nlayer = L.Linear(3, 4, **P)\n",
         "from other import *\nP = {'nobias': True}\nlayer = L.Linear(3, 4, **P)\n",
         "def f(P):\n    return L.Linear(3, 4, **P)\nP = {'nobias': True}\n",
-        "class A(chainer.Chain):\n    def __init__(self, o):\n        super().__init__()\n        self.o = {'nobias': True}\n"
-        "        self.o.update(o)\n        self.add_link('l', L.Linear(3, 4, **self.o))\n",
-        "class A(chainer.Chain):\n    def __init__(self, o):\n        super().__init__()\n        if o:\n"
-        "            self.o = {'nobias': True}\n        self.add_link('l', L.Linear(3, 4, **self.o))\n",
-        "class A(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n        self.o = {'nobias': True}\n\n"
-        "    def change(self):\n        self.o = {}\n\n    def add(self):\n        self.add_link('l', L.Linear(3, 4, **self.o))\n",
+        CLASS
+        + "        self.o = {'nobias': True}\n        self.o.update(o)\n        self.l = L.Linear(3, 4, **self.o)\n",
+        CLASS + "        if o:\n            self.o = {'nobias': True}\n        self.l = L.Linear(3, 4, **self.o)\n",
+        CLASS
+        + "        self.o = {'nobias': True}\n\n    def change(self):\n        self.o = {}\n\n    def add(self):\n"
+        "        self.l = L.Linear(3, 4, **self.o)\n",
     ],
 )
 def test_what_may_change_is_left_to_the_helper(text):

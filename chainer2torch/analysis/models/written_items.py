@@ -1,7 +1,7 @@
 """What a function writes into a dictionary of its own, before it hands that on as ``**layers``.
 
-``layers = {}``, ``if bn: layers['bn'] = L.BatchNormalization(n)``, ``super().__init__(**layers)``: what only some ways of
-the function put there is not among the items that its kind is sure to have.
+``layers = {}``, ``if bn: layers['bn'] = L.BatchNormalization(n)``, ``super().__init__(**layers)``: what only some ways
+of the function put there is not among the items that its kind is sure to have.
 """
 
 from __future__ import annotations

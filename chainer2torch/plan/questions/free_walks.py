@@ -101,7 +101,8 @@ def _loops(context: Context, call: ast.expr, iterable: ast.AST) -> bool:
 def keeps_order(context: Context, loop: ast.AST, met_once: frozenset[str] = frozenset()) -> bool:
     """Whether something is left of the order of a walk: a list, a place that is counted, what is printed.
 
-    ``met_once`` are names of loops inside of it that are another parameter in each round. ``old = [p.data.copy() for p in model.params()]`` is zipped with another walk later.
+    ``old = [p.data.copy() for p in model.params()]`` is zipped with another walk later. ``met_once`` are names of
+    loops inside of it that are another parameter in each round.
     """
     if not isinstance(loop, ast.For):
         made = context.source.parents[loop]
