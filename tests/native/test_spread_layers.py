@@ -105,3 +105,59 @@ class Block(chainer.Chain):
         return self.norm(self.c(x), test=test)
 """
     assert "return self.norm(self.c(x), test=test)" in migrate_source(text, options=Options(style="native")).code
+
+
+PAIRS = """
+class Net(chainer.Chain):
+    def __init__(self, deep=True):
+        super().__init__()
+        links = [('one', L.Convolution2D(1, 2, 3)), ('two', L.Linear(72, 4))]
+        links += [('three', L.Linear(4, 3))]
+        if deep:
+            links.append(('four', L.Linear(3, 2)))
+        for i in range(2):
+            links.append(('more%d' % i, L.Linear(2, 2)))
+        LOOP
+
+    def __call__(self, x):
+        h = F.tanh(self.two(self.one(x)))
+        h = self.four(F.tanh(self.three(h)))
+        for i in range(2):
+            h = getattr(self, 'more%d' % i)(h)
+        return h
+
+
+def train(model):
+    optimizer = optimizers.SGD(0.1)
+    optimizer.setup(model)
+    losses = []
+    for _ in range(3):
+        loss = F.sum(model(np.ones((2, 1, 8, 8), 'f')) ** 2)
+        model.cleargrads()
+        loss.backward()
+        optimizer.update()
+        losses.append(float(loss.array))
+    return losses
+"""
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for link in links:\n            self.add_link(*link)",
+        "for name, link in links:\n            self.add_link(name, link)",
+    ],
+)
+def test_children_of_a_list_of_pairs(loop):
+    code = check(PAIRS.replace("LOOP", loop), head=HEAD.partition("class Net")[0])
+    assert code.count("compat.Linear") == 1 and "self.two(torch.flatten(self.one(x), 1))" in code, code
+    assert "('two', init_weights(nn.Linear(72, 4)))" in code
+    assert "getattr(self, 'more%d' % i)(h)" in code
+
+
+@pytest.mark.parametrize("more", ["fill(links)", "links = links + others", "links.insert(0, ('two', other))"])
+def test_pairs_that_come_from_elsewhere(more):
+    """What is written is known, and what is not may be anything."""
+    text = PAIRS.replace("LOOP", f"{more}\n        for link in links:\n            self.add_link(*link)")
+    code = migrate_source(HEAD.partition("class Net")[0] + text, options=Options(style="native")).code
+    assert "compat.Linear(2, 2)" in code, code

@@ -24,7 +24,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import generalized, join, join_all
 from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
-from chainer2torch.analysis.models.written_items import written
+from chainer2torch.analysis.models.written_items import Written, written, written_pairs
 from chainer2torch.analysis.module_index import ClassInfo
 
 
@@ -76,6 +76,8 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 _spread(interpreter, cls, dictionary)
             for child, kind in _given_by_keyword(interpreter, node):
                 interpreter.set_attribute(cls, child, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
+    elif name == "add_link" and isinstance(node, ast.Call) and _add_pairs(interpreter, receiver, node):
+        return
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
     elif args and (len(args) > 1 or name == "add_param") and (names := _names(interpreter, args[0], node)):
@@ -94,14 +96,23 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
 def _spread(interpreter: Interpreter, cls: ClassInfo, dictionary: ast.expr) -> None:
     """``super().__init__(**layers)``: children under the keys that are written, or computed."""
     held = interpreter.facts.get(dictionary, UNKNOWN)
-    own = written(interpreter, dictionary)
+    if not _put(interpreter, cls, written(interpreter, dictionary)):
+        computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+
+
+def _add_pairs(interpreter: Interpreter, receiver: Inst, call: ast.Call) -> bool:
+    """``for link in links: self.add_link(*link)`` of pairs that the function writes; gives whether these are all."""
+    own = written_pairs(interpreter, call) if isinstance(receiver.cls, ClassInfo) else None
+    return own is not None and isinstance(receiver.cls, ClassInfo) and _put(interpreter, receiver.cls, own)
+
+
+def _put(interpreter: Interpreter, cls: ClassInfo, own: Written) -> bool:
+    """Makes children of what a function has written down; gives whether that is all."""
     for child, kind in own.items.items():
         interpreter.set_attribute(cls, child, kind)
-    if own.complete:
-        for key, kind in own.computed:
-            computed_children.put(interpreter, Inst(cls), key, kind)
-    else:
-        computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+    for key, kind in own.computed if own.complete else ():
+        computed_children.put(interpreter, Inst(cls), key, kind)
+    return own.complete
 
 
 def _persistent(first: Kind) -> Kind:
