@@ -125,8 +125,10 @@ def _each(nodes: Sequence[ast.expr]) -> Iterator[_Pair | None]:
 
 def _is_empty(node: ast.expr) -> bool:
     """``{}``, ``dict()``."""
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("dict", "OrderedDict")
-    return called and not (node.args or node.keywords) or isinstance(node, ast.Dict) and not node.keys
+    if isinstance(node, ast.Call):
+        named = isinstance(node.func, ast.Name) and node.func.id in ("dict", "OrderedDict")
+        return named and not (node.args or node.keywords)
+    return isinstance(node, ast.Dict) and not node.keys
 
 
 __all__ = ["Written", "written", "written_pairs"]
