@@ -50,3 +50,14 @@ def test_what_is_read_alone_stays_unknown():
     beside = "import pickle\nimport chainer\nx = chainer.Variable(a) if a else pickle.load(f)\nx.to_cpu()\n"
     for code in (text, beside):
         assert "compat.to_cpu_of(" in migrate_source(code, options=Options(style="native")).code
+
+
+def test_an_optimizer_that_is_read_is_set_up():
+    """It holds the parameters of the model that was read with it, and no others."""
+    text = (
+        "import pickle\nimport chainer\nimport chainer.links as L\nmodel = L.Linear(3, 2)\n"
+        "if a:\n    optimizer = pickle.load(f)\nelse:\n    optimizer = chainer.optimizers.Adam()\n"
+        "optimizer.setup(model)\noptimizer.update()\n"
+    )
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "setup(model)" in code or "set_up(optimizer, model)" in code, code
