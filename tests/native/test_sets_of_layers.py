@@ -2,9 +2,11 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 
 from chainer2torch.engine import Options, migrate_source
+from tests.support.native_programs import both
 
 LAYOUTS = {
     """\
@@ -48,3 +50,24 @@ def test_what_may_be_empty_is_no_dictionary(call):
     """One without layers counts as false."""
     code = migrate_source(f"import chainer\nmodel = {call}\n", options=Options(style="native")).code
     assert "compat.Chain(" in code
+
+
+RESHAPED = """
+model = chainer.Chain(l1=L.Linear(6, 3), l2=L.Linear(3, 3))
+
+
+def run(x, n, shape):
+    a = model.l1(chainer.Variable(x.reshape(1, 6)))
+    b = model.l1(chainer.Variable(x.reshape((1, n))))
+    c = model.l1(chainer.Variable(x.reshape(1, 2, 3)))
+    d = model.l1(chainer.Variable(x.reshape(*shape)))
+    e = model.l1(x.reshape(1, 6))
+    return [h.shape for h in (a, b, c, d, e)]
+"""
+
+
+def test_what_is_reshaped_to_two_axes_in_plain_sight_is_not_flattened():
+    theirs, ours, code = both(RESHAPED)
+    given = np.arange(6, dtype="f"), 6, (1, 3, 2)
+    assert [tuple(s) for s in ours["run"](*given)] == theirs["run"](*given)
+    assert code.count("torch.flatten(") == 3, code
