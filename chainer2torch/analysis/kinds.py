@@ -42,6 +42,17 @@ class Perhaps(Unknown):
 
 
 @dataclass(frozen=True, eq=False)  # with its own
+class Loaded(Unknown):
+    """What ``pickle.load`` gives. It equals ``UNKNOWN``; beside an object that another branch makes, it is one, too."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown)
+
+    def __hash__(self) -> int:
+        return hash(UNKNOWN)
+
+
+@dataclass(frozen=True, eq=False)  # with its own
 class Const(Kind):
     """A literal of the source."""
 
@@ -243,6 +254,7 @@ def _depth(kind: Kind) -> int:
 
 
 UNKNOWN = Unknown()
+LOADED = Loaded()
 BOTTOM = Bottom()
 NONE = Const(None)
 

@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import (
     HostArray,
     Inst,
     Kind,
+    Loaded,
     Lst,
     Method,
     Perhaps,
@@ -33,6 +34,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.module_index import ClassInfo
 
 
 # A union of more kinds than this says too little to be worth its cost.
@@ -49,7 +51,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if a is BOTTOM or b is BOTTOM:
         return b if a is BOTTOM else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return unsure(a, b)
+        return _beside_loaded(a, b) or _beside_loaded(b, a) or unsure(a, b)
     if a == b:
         return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
@@ -61,6 +63,26 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
         return _join_union(a, b)
     merged = _join_same(a, b)
     return merged if merged is not None else _union([a, b])
+
+
+def _beside_loaded(loaded: Kind, other: Kind) -> Kind | None:
+    """``net = pickle.load(f) if args.resume else Net()``: what is asked of the one link is asked of the other.
+
+    Only links: an optimizer that was read holds parameters of its own.
+    """
+    made = isinstance(loaded, Loaded) and all(isinstance(k, Inst) and _is_link(k.cls) for k in options(other))
+    return other if made else None
+
+
+def _is_link(cls: object, depth: int = 8) -> bool:
+    """Whether a class is one of Chainer's links, or has one among its bases, of which some depth is looked at."""
+    if isinstance(cls, ClassInfo):
+        bases = [base.info if isinstance(base, Class) else getattr(base, "name", "") for base in cls.bases]
+        return depth > 0 and any(_is_link(base, depth - 1) for base in bases)
+    return isinstance(cls, str) and (cls in _LINKS or cls.startswith("chainer.links."))
+
+
+_LINKS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.FunctionSet", "chainer.Link", "chainer.Sequential"})
 
 
 def unsure(*kinds: Kind | None) -> Kind:

@@ -250,6 +250,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     # the calls of a layer that are seen pass its input and nothing else
     "called_plainly": lambda q: q.input_kind is None or q.input_kind != UNKNOWN,
     "walks_freely": lambda q: q.walks_freely(),
+    "pairs_freely": lambda q: q.pairs_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
     "names_paired": lambda q: q.names_paired(),
     "names_keyed": lambda q: q.names_keyed(),

@@ -80,6 +80,7 @@ class Question:
     is_filled: Callable[[ast.expr], bool] = argument_guards.is_filled  # whether an argument is zeros or ones
     brought_back: Callable[[], bool] = bool  # of a move to the host: whether its array is one that stays a tensor
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
+    pairs_freely: Callable[[], bool] = lambda: False  # a loop over it and others beside it, of links of one class
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
     names_paired: Callable[[], bool] = bool  # of a walk: whether its names are compared with those of another walk
     names_keyed: Callable[[], bool] = bool  # of a walk: whether its names only look up parameters of another one

@@ -18,7 +18,10 @@ def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_s
 
     ``start`` is the offset of the call, ``line`` the source line it stands on, ``line_start`` that line's offset.
     """
+    inner = holding_all(original, updated)
     before, after = code_of(original.func), code_of(updated.func)
+    if inner is not None:
+        after = f"{after}({code_of(inner.func)}"
     if "\n" in before or "\n" in after or not original.args:
         return updated
     shift = len(after) - len(before)
@@ -26,8 +29,22 @@ def realign(original: cst.Call, updated: cst.Call, start: int, line: str, line_s
     indent = len(line) - len(line.lstrip())
     if not shift or not isinstance(original.whitespace_before_args, cst.SimpleWhitespace):
         return updated
-    args = [arg.visit(_Shift(column, indent, shift)) for arg in updated.args]
-    return updated.with_changes(args=args)
+    args = [arg.visit(_Shift(column, indent, shift)) for arg in (inner or updated).args]
+    return updated.with_changes(args=args) if inner is None else around(updated, inner.with_changes(args=args))
+
+
+def holding_all(original: cst.Call, updated: cst.Call) -> cst.Call | None:
+    """``dict(a=x, b=y)`` of ``nn.ModuleDict(dict(a=x, b=y))``, which has all the arguments of ``Chain(a=x, b=y)``."""
+    inner = updated.args[0].value if len(updated.args) == 1 else None
+    if not isinstance(inner, cst.Call) or not inner.args or len(inner.args) != len(original.args):
+        return None
+    words = [[None if arg.keyword is None else arg.keyword.value for arg in call.args] for call in (inner, original)]
+    return inner if words[0] == words[1] and None not in words[0] else None
+
+
+def around(call: cst.Call, inner: cst.Call) -> cst.Call:
+    """A call of one argument, with another one."""
+    return call.with_changes(args=[call.args[0].with_changes(value=inner)])
 
 
 def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> cst.Call:
@@ -35,7 +52,7 @@ def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> c
 
     ``before`` and ``behind`` is what stands on the call's first and last line beside it.
     """
-    if len(updated.args) >= len(original.args) or "\n" not in code_of(updated):
+    if holding_all(original, updated) or len(updated.args) >= len(original.args) or "\n" not in code_of(updated):
         return updated
     last = len(updated.args) - 1
     args = [

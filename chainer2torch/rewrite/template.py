@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from chainer2torch.plan.edits import Operand, Replace, Span, Wrap
-from chainer2torch.rewrite.layout import closing_comma
+from chainer2torch.rewrite.layout import around, closing_comma, holding_all
 from chainer2torch.rewrite.printing import changed, code_of, fields
 from chainer2torch.rewrite.torch_names import Names, dotted_name
 from chainer2torch.rules.row import TEMPLATE_ROOTS
@@ -280,7 +280,11 @@ def instantiate(
         result = _Instantiate(edit, Operands(edit.operands, find), names).fill(parse(edit.template))
     assert isinstance(result, cst.BaseExpression)
     if isinstance(original, cst.Call) and isinstance(updated, cst.Call) and isinstance(result, cst.Call):
-        result = _keep_layout(original, updated, result, find, spans)
+        inner = holding_all(original, result)
+        if inner is not None:
+            result = around(result, _keep_layout(original, updated, inner, find, spans))
+        else:
+            result = _keep_layout(original, updated, result, find, spans)
     if edit.parenthesize and not isinstance(result, ATOMS) and not result.lpar:
         result = atom(result)
     # parentheses around the original, kept for its comments and line breaks

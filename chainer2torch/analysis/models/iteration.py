@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.kinds import LOADED, UNKNOWN, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tup
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models.numpy_functions import numpy_call
 
@@ -17,6 +17,7 @@ _FIRST = frozenset({"itertools.cycle", "itertools.dropwhile", "itertools.islice"
 _SECOND = frozenset({"itertools.dropwhile", "itertools.takewhile", "heapq.nlargest", "heapq.nsmallest"})
 _SIDE_BY_SIDE = frozenset({"itertools.product", "itertools.zip_longest"})
 _CHOSEN = frozenset({"itertools.combinations", "itertools.combinations_with_replacement", "itertools.permutations"})
+_LOADERS = ("ickle.load", "dill.load", "joblib.load")  # `cPickle`, `six.moves.cPickle`
 _SEQUENCES, _NUMBERS = frozenset({"list", "tuple"}), frozenset({"int", "float", "str", "bool"})
 
 
@@ -25,7 +26,9 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
     if not args or any(isinstance(a, ast.Starred) for a in node.args):
         return None
     if name.endswith("pickle.loads"):
-        return _pickled(interpreter, node.args[0])
+        return _pickled(interpreter, node.args[0]) or LOADED
+    if name.endswith(_LOADERS):
+        return LOADED
     elements = [interpreter.iterated(kind) for kind in args]
     if name == "functools.reduce":
         return reduced(interpreter, args)

@@ -24,6 +24,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import generalized, join, join_all
 from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.written_items import Written, written, written_pairs
 from chainer2torch.analysis.module_index import ClassInfo
 
 
@@ -72,10 +73,11 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
             and receiver.cls in ("chainer.Chain", "chainer.Link")
         ):
             for dictionary in (k.value for k in node.keywords if k.arg is None and receiver.cls == "chainer.Chain"):
-                held = interpreter.facts.get(dictionary, UNKNOWN)
-                computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+                _spread(interpreter, cls, dictionary)
             for child, kind in _given_by_keyword(interpreter, node):
                 interpreter.set_attribute(cls, child, kind if receiver.cls == "chainer.Chain" else parameter_of(kind))
+    elif name == "add_link" and isinstance(node, ast.Call) and _add_pairs(interpreter, receiver, node):
+        return
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
     elif args and (len(args) > 1 or name == "add_param") and (names := _names(interpreter, args[0], node)):
@@ -89,6 +91,28 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
                 interpreter.set_attribute(receiver.cls, child, kind)
             elif receiver.site:  # a Chain of no class of its own
                 hold(interpreter, receiver, child, kind)
+
+
+def _spread(interpreter: Interpreter, cls: ClassInfo, dictionary: ast.expr) -> None:
+    """``super().__init__(**layers)``: children under the keys that are written, or computed."""
+    held = interpreter.facts.get(dictionary, UNKNOWN)
+    if not _put(interpreter, cls, written(interpreter, dictionary)):
+        computed_children.put(interpreter, Inst(cls), None, held.element if isinstance(held, Dct) else held)
+
+
+def _add_pairs(interpreter: Interpreter, receiver: Inst, call: ast.Call) -> bool:
+    """``for link in links: self.add_link(*link)`` of pairs that the function writes; gives whether these are all."""
+    own = written_pairs(interpreter, call) if isinstance(receiver.cls, ClassInfo) else None
+    return own is not None and isinstance(receiver.cls, ClassInfo) and _put(interpreter, receiver.cls, own)
+
+
+def _put(interpreter: Interpreter, cls: ClassInfo, own: Written) -> bool:
+    """Makes children of what a function has written down; gives whether that is all."""
+    for child, kind in own.items.items():
+        interpreter.set_attribute(cls, child, kind)
+    for key, kind in own.computed if own.complete else ():
+        computed_children.put(interpreter, Inst(cls), key, kind)
+    return own.complete
 
 
 def _persistent(first: Kind) -> Kind:

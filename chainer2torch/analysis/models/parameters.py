@@ -48,6 +48,11 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.UpdateRule", "update_core"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core_gpu"): {1: "tensor"},
+    **{  # version 1: a Variable and its state
+        ("chainer.GradientMethod", f"{method}{device}"): {1: "tensor"}
+        for method in ("init_state", "update_one")
+        for device in ("", "_cpu", "_gpu")
+    },
     ("chainer.Function", "forward"): {1: "list of device"},
     ("chainer.Function", "forward_cpu"): {1: "list of device"},
     ("chainer.Function", "forward_gpu"): {1: "list of device"},

@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.native.unregistered import is_without_mode
+from chainer2torch.plan.questions.registered import registered_before
 from chainer2torch.plan.questions.scoped_functions import is_scope, run_inside
 
 _PARAMETER = (Ref("chainer.Parameter"), Ref("chainer.variable.Parameter"))
@@ -38,6 +39,8 @@ def unknown_owner(
     if not _is_unknown(context, target.value) or not (made or context.analysis.is_link(kind)):
         return
     if any(is_scope(ancestor) for ancestor in context.source.ancestors(node)):
+        return
+    if registered_before(context, target, node.value):
         return
     row, symbol = context.rules.python["chainer.Link.__setattr__"], ast.unparse(target)
     inside, outside = run_inside(context.analysis, context.source, target.value)

@@ -20,7 +20,7 @@ from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.parts.partial_functions import emit_partial
 from chainer2torch.plan.parts.put_into_chainer import put_there
 from chainer2torch.plan.questions.asked_names import is_name_of_chainer
-from chainer2torch.plan.questions.flatten import flattened_axes
+from chainer2torch.plan.questions.flatten import flattened_axes, is_flat
 from chainer2torch.plan.residue import imported_by_call
 from chainer2torch.rules.table import Row
 
@@ -170,11 +170,10 @@ def _object_call(context: Context, decisions: Decisions, node: ast.Call) -> None
 
 def _flatten(context: Context, decisions: Decisions, node: ast.Call, axes: int) -> None:
     """``fc(x)``, ``fc(x, n_batch_axes=2)`` of a layer that leaves it to its calls to flatten, as it did in Chainer."""
-    kind = context.kind(node.args[0])
-    flat = isinstance(kind, Tensor) and kind.rank == axes + 1
     template = as_tensor(context, node.args[0]) or "value"  # the conversion of an array stands inside
-    if not flat:
-        decisions.wrap(node.args[0], f"torch.flatten({template}, {axes})")
+    flat = is_flat(context, node.args[0], axes)
+    if not flat or template != "value" and not isinstance(context.kind(node.args[0]), Tensor):
+        decisions.wrap(node.args[0], template if flat else f"torch.flatten({template}, {axes})")
     if node.keywords:
         operands = {"layer": context.operand(node.func), "x": context.operand(node.args[0])}
         decisions.replace(node, "layer(x)", operands)

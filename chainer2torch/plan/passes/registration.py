@@ -16,7 +16,7 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.unknown_owners import is_unknown_owner, unknown_owner
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
-from chainer2torch.plan.questions.registered import may_be_registered, registers_when_assigned
+from chainer2torch.plan.questions.registered import may_be_registered, registered_before, registers_when_assigned
 from chainer2torch.plan.questions.scoped_functions import is_scope, run_inside
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
@@ -115,7 +115,7 @@ def _attribute(
         return
     if not _is_ours(context, target) or _has_own_setattr(context, target.value):
         return
-    if registers_when_assigned(context, target.value):
+    if registers_when_assigned(context, target.value) or registered_before(context, target, node.value):
         return
     if keeps_no_links(context, target.value) and context.analysis.is_link(context.analysis.kind(node.value)):
         _leave_out(context, decisions, node, target, _NO_CHAIN)

@@ -18,7 +18,7 @@ from chainer2torch.plan.questions.asked_gradients import asks_gradient
 from chainer2torch.plan.questions.filled_values import stays_filled
 from chainer2torch.plan.questions.first_values import FirstValues, first_values, have_own_dtype
 from chainer2torch.plan.questions.flatten import flattens
-from chainer2torch.plan.questions.free_walks import walks_freely, walks_in_order
+from chainer2torch.plan.questions.free_walks import pairs_freely, walks_freely, walks_in_order
 from chainer2torch.plan.questions.graph_use import graph_use
 from chainer2torch.plan.questions.kept_on_device import is_brought_back
 from chainer2torch.plan.questions.device_specs import moves_by_number
@@ -111,6 +111,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_filled=lambda node: stays_filled(context, node),
         brought_back=lambda: is_brought_back(context, call),
         walks_freely=lambda: walks_freely(context, call),
+        pairs_freely=lambda: pairs_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
         names_paired=lambda: names_paired(context, call),
         names_keyed=lambda: names_keyed(context, call),

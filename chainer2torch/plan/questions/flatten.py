@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, Tensor, options
+from chainer2torch.analysis.kinds import Inst, Mod, Ref, Tensor, options
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.reading import library_module, read
 from chainer2torch.rules.signature import BindError
@@ -60,6 +60,29 @@ def flattened_axes(context: Context, call: ast.Call) -> int | None:
     return _batch_axes(call)
 
 
+def is_flat(context: Context, node: ast.expr, axes: int) -> bool:
+    """Whether an argument has one axis behind the first ``axes``: its kind tells, or ``x.reshape(1, 784)`` does."""
+    kind = context.kind(node)
+    if isinstance(kind, Tensor) and kind.rank is not None:
+        return kind.rank == axes + 1
+    while isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        if context.kind(node.func) not in _VARIABLES:
+            break
+        node = node.args[0]
+    called = node.func if isinstance(node, ast.Call) and not node.keywords else None
+    if not isinstance(called, ast.Attribute) or called.attr != "reshape":
+        return False
+    assert isinstance(node, ast.Call)
+    lengths = node.args
+    if len(lengths) == 1 and isinstance(lengths[0], ast.Tuple):
+        lengths = lengths[0].elts
+    of_module = isinstance(context.kind(called.value), (Mod, Ref))  # `F.reshape(x, shape)`
+    return not of_module and len(lengths) == axes + 1 and not any(isinstance(a, ast.Starred) for a in lengths)
+
+
+_VARIABLES = (Ref("chainer.Variable"), Ref("chainer.as_variable"))
+
+
 def _may_flatten(analysis: Analysis, call: ast.Call, site: int) -> bool:
     """One plain argument, and the callee is this very layer at every visit."""
     callee = analysis.kind(call.func)
@@ -88,4 +111,4 @@ def _batch_axes(call: ast.Call) -> int | None:
     return first.value.value if isinstance(first.value.value, int) else None
 
 
-__all__ = ["flattened_axes", "flattens"]
+__all__ = ["flattened_axes", "flattens", "is_flat"]

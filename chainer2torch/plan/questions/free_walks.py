@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.shared_links import shares_parameters
@@ -25,7 +28,35 @@ def walks_freely(context: Context, call: ast.Call) -> bool:
 
     A parameter that is reached twice comes once from torch: where a project shares links, the answer is no.
     """
-    return _loops(context, call, call) and not _keeps_order(context, context.source.parents[call])
+    return _loops(context, call, call) and not keeps_order(context, context.source.parents[call])
+
+
+def pairs_freely(context: Context, call: ast.Call) -> bool:
+    """Whether ``for p, q in zip(net.params(), copy.params()):`` pairs the parameters of two links of one class.
+
+    They come in one order from both, whichever it is, and the loop does with each pair what it does with the others.
+    """
+    outer = context.source.parents.get(call)
+    loop = context.source.parents.get(outer) if outer is not None else None
+    if not isinstance(outer, ast.Call) or outer.keywords or getattr(outer.func, "id", "") not in ("zip", "izip"):
+        return False
+    if not isinstance(loop, (ast.For, ast.comprehension)) or not _loops(context, call, outer):
+        return False
+    classes = {_class_walked(context, walk) for walk in outer.args}
+    return len(outer.args) > 1 and len(classes) == 1 and None not in classes and not keeps_order(context, loop)
+
+
+def _class_walked(context: Context, walk: ast.expr) -> ClassInfo | None:
+    """The one class of the project whose parameters ``net.params()`` gives, if all its objects are built alike."""
+    method = walk.func if isinstance(walk, ast.Call) and not walk.args and not walk.keywords else None
+    if not isinstance(method, ast.Attribute) or method.attr != "params":
+        return None
+    kinds = options(context.kind(method.value))
+    found = {k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)}
+    if len(found) != 1 or not all(isinstance(k, Inst) and k.cls in found for k in kinds):
+        return None
+    (cls,) = found
+    return cls if isinstance(cls, ClassInfo) and not context.analysis.heirs(cls) else None
 
 
 def arrays_walked_freely(context: Context, node: ast.Attribute) -> bool:
@@ -41,7 +72,7 @@ def arrays_walked_freely(context: Context, node: ast.Attribute) -> bool:
         walked = outer if together else node
     elif isinstance(outer, ast.Call) and _last_name(outer.func) == "len" and outer.args == [node]:
         return not context.analysis.once(has_own_ways)
-    return _loops(context, node, walked) and not _keeps_order(context, context.source.parents[walked])
+    return _loops(context, node, walked) and not keeps_order(context, context.source.parents[walked])
 
 
 def walks_in_order(context: Context, call: ast.Call) -> bool:
@@ -67,10 +98,11 @@ def _loops(context: Context, call: ast.expr, iterable: ast.AST) -> bool:
     return not named and not context.analysis.once(has_own_ways)
 
 
-def _keeps_order(context: Context, loop: ast.AST) -> bool:
+def keeps_order(context: Context, loop: ast.AST, met_once: frozenset[str] = frozenset()) -> bool:
     """Whether something is left of the order of a walk: a list, a place that is counted, what is printed.
 
-    ``old = [p.data.copy() for p in model.params()]`` is zipped with another walk later.
+    ``old = [p.data.copy() for p in model.params()]`` is zipped with another walk later. ``met_once`` are names of
+    loops inside of it that are another parameter in each round.
     """
     if not isinstance(loop, ast.For):
         made = context.source.parents[loop]
@@ -86,10 +118,10 @@ def _keeps_order(context: Context, loop: ast.AST) -> bool:
         return True
     if any(isinstance(n, ast.Call) and _last_name(n.func) in _IN_ORDER for n in body):
         return True
-    return _carries(body, {n.id for n in nodes_of(loop.target) if isinstance(n, ast.Name)})
+    return _carries(body, {n.id for n in nodes_of(loop.target) if isinstance(n, ast.Name)} | met_once)
 
 
-def _carries(body: list[ast.AST], own: set[str]) -> bool:
+def _carries(body: list[ast.AST], own: AbstractSet[str]) -> bool:
     """Whether a round reads what the round before has left: ``i`` of ``v[i:i + p.size]`` before ``i += p.size``."""
     left: dict[str, tuple[int, int]] = {}
     added: set[str] = set()
@@ -104,8 +136,8 @@ def _carries(body: list[ast.AST], own: set[str]) -> bool:
     read = [n for n in body if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)]
     for node in read:
         text = ast.unparse(node)
-        if text.partition(".")[0] in own:
-            continue
+        if any(isinstance(n, ast.Name) and n.id in own for n in nodes_of(node)):
+            continue  # `p.data`, and `held[name]` for the name of this round
         if text in added and text not in left or text in left and (node.lineno, node.col_offset) < left[text]:
             return True
     return False

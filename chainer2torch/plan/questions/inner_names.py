@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.free_walks import has_own_ways
+from chainer2torch.plan.questions.free_walks import has_own_ways, keeps_order
 
 _WALK = "namedparams"
 _Pair = tuple[ast.expr, ast.expr]  # the targets of a loop over two walks
@@ -33,7 +33,12 @@ def names_paired(context: Context, call: ast.Call) -> bool:
 
 
 def names_keyed(context: Context, call: ast.Call) -> bool:
-    """Whether the walks of a function make dictionaries of parameters, and give the names that look them up."""
+    """Whether the names that the walks of a function give only look parameters up, are compared, or are not read.
+
+    They look up in dictionaries of such walks: ``params = dict(a.namedparams())`` and ``params[name]``; those of one
+    walk are compared with those of another. Where there are no two walks of which one looks up in the other's
+    dictionary, any order has to do.
+    """
     scope = _scope(context, call)
     dicts: list[str] = []
     loops: list[ast.For] = []
@@ -41,20 +46,61 @@ def names_keyed(context: Context, call: ast.Call) -> bool:
         outer = context.source.parents[walk]
         if walk.args or walk.keywords:
             return False
-        if isinstance(outer, ast.For) and outer.iter is walk:
+        if isinstance(outer, ast.For) and outer.iter is walk and isinstance(outer.target, ast.Tuple):
             loops.append(outer)
         elif (name := _dictionary(context, outer)) is not None:
             dicts.append(name)
         else:
             return False
-    names = [_name_of(loop.target) for loop in loops]
-    if not dicts or not loops or None in names or context.analysis.once(has_own_ways):
+    of_dicts = list(_over(scope, dicts))
+    names = [_name_of(loop.target) for loop in (*loops, *of_dicts)]
+    free = not any(keeps_order(context, loop, _met_once(loop)) for loop in (*loops, *of_dicts))
+    if None in names or not free and not (dicts and loops) or context.analysis.once(has_own_ways):
         return False
     uses = [n for n in nodes_of(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    looked_up = {n for n in uses if n.id in names and _looks_up(context, n, dicts)}
+    looked_up = {n for n in uses if n.id in names and (_looks_up(context, n, dicts) or _meets(context, n, names))}
     return all(n in looked_up for n in uses if n.id in names) and all(
-        _is_looked_up(context, n, looked_up) for n in uses if n.id in dicts
+        _is_looked_up(context, n, looked_up) or _is_walked(context, n, of_dicts) for n in uses if n.id in dicts
     )
+
+
+def _over(scope: ast.AST, dicts: list[str]) -> Iterator[ast.For]:
+    """The loops over dictionaries: ``for name in params``, ``for name, param in params.items()``."""
+    for node in nodes_of(scope):
+        if isinstance(node, ast.For):
+            walked = node.iter.func if isinstance(node.iter, ast.Call) and not node.iter.args else node.iter
+            if isinstance(walked, ast.Attribute) and walked.attr in ("items", "keys"):
+                walked = walked.value
+            if isinstance(walked, ast.Name) and walked.id in dicts:
+                yield node
+
+
+def _met_once(loop: ast.For) -> frozenset[str]:
+    """The names of a loop inside of a loop that does nothing but compare their names: each meets its own."""
+    inner = loop.body[0]
+    test = inner.body[0] if isinstance(inner, ast.For) and len(loop.body) == len(inner.body) == 1 else None
+    if not isinstance(inner, ast.For) or not isinstance(test, ast.If) or test.orelse or inner.orelse or loop.orelse:
+        return frozenset()
+    compared = isinstance(test.test, ast.Compare) and len(test.test.ops) == 1 and isinstance(test.test.ops[0], ast.Eq)
+    both = {n.id for n in nodes_of(test.test) if isinstance(n, ast.Name)}
+    targets = [{n.id for n in nodes_of(one.target) if isinstance(n, ast.Name)} for one in (loop, inner)]
+    meet = compared and both == {_name_of(loop.target), _name_of(inner.target)}
+    return frozenset(targets[1]) if meet else frozenset()
+
+
+def _meets(context: Context, node: ast.Name, names: list[str | None]) -> bool:
+    """``name == other``, with the name of another walk."""
+    compared = context.source.parents[node]
+    if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+        return False
+    both = (compared.left, compared.comparators[0])
+    ids = {part.id for part in both if isinstance(part, ast.Name)}
+    return isinstance(compared.ops[0], (ast.Eq, ast.NotEq)) and len(ids) == 2 and ids <= set(names)
+
+
+def _is_walked(context: Context, node: ast.Name, loops: list[ast.For]) -> bool:
+    statement = context.source.statement(node)
+    return isinstance(statement, ast.For) and statement in loops and node in set(nodes_of(statement.iter))
 
 
 def _scope(context: Context, call: ast.Call) -> ast.AST:
@@ -155,7 +201,9 @@ def _dictionary(context: Context, outer: ast.AST) -> str | None:
 
 
 def _name_of(target: ast.expr) -> str | None:
-    """``name`` in ``for name, param in link.namedparams():``."""
+    """``name`` in ``for name, param in link.namedparams():``, ``for name in params:``."""
+    if isinstance(target, ast.Name):
+        return target.id
     pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
     first = target.elts[0] if isinstance(target, ast.Tuple) and pair else None
     return first.id if isinstance(first, ast.Name) else None

@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import Class, Inst, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.scoped_functions import is_scope
 
 _BY_NAME = frozenset({"add_link", "add_param", "register_persistent", "add_persistent", "setattr", "add_module"})
 _BY_KEYWORD = frozenset({"__init__", "Chain", "Link", "FunctionSet"})
@@ -29,6 +30,39 @@ def may_be_registered(context: Context, target: ast.Attribute) -> bool:
         for other, found in names.items()
         if other is not None and isinstance(cls, ClassInfo)
     )
+
+
+def registered_before(context: Context, target: ast.Attribute, value: ast.expr) -> bool:
+    """Whether a child takes the place of one of the same name: ``block.conv = copied(layer, block.conv)``.
+
+    In Chainer, too, it is a child then, as the names are what is registered. That asks for a name that classes of
+    the project register and that nothing assigns otherwise.
+    """
+    name, text = target.attr, ast.unparse(target)
+    if not context.analysis.is_link(context.kind(value)):
+        return False
+    if not any(isinstance(n, ast.Attribute) and n.attr == name and ast.unparse(n) == text for n in nodes_of(value)):
+        return False
+    registered = any(name in found for found in _by_class(context).values())
+    return registered and name not in context.analysis.once(_assigned_outside)
+
+
+def _assigned_outside(analysis: Analysis) -> frozenset[str]:
+    """The attributes that some statement assigns outside of ``init_scope`` without reading what was there."""
+    found: set[str] = set()
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Attribute):
+            if not isinstance(node.ctx, ast.Store):
+                continue
+            statement = module.source.statement(node)
+            value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+            text = ast.unparse(node)
+            reads = value is not None and any(
+                isinstance(n, ast.Attribute) and ast.unparse(n) == text for n in nodes_of(value)
+            )
+            if not reads and not any(is_scope(ancestor) for ancestor in module.source.ancestors(node)):
+                found.add(node.attr)
+    return frozenset(found)
 
 
 def registers_when_assigned(context: Context, owner: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 
@@ -116,11 +117,14 @@ def _dictionary(context: Context, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         cls = context.enclosing_class(node)
         own = context.analysis.once(_of_classes).get(node.attr)
-        return own[1] if cls is not None and own is not None and own[0] is cls.node else None
-    function = context.source.enclosing(node, ast.FunctionDef)
-    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        bases = [base.node for base in context.analysis.mro(cls) if isinstance(base, ClassInfo)] if cls else []
+        return own[1] if own is not None and own[0] in bases else None
+    if not isinstance(node, ast.Name):
         return None
-    return _of_function(context.analysis, context.source, function, node)
+    function = context.source.enclosing(node, ast.FunctionDef)
+    if isinstance(function, ast.FunctionDef) and context.scope(node, node.id) is not context.source.tree:
+        return _of_function(context.analysis, context.source, function, node)
+    return _of_module(context, node)
 
 
 def _of_function(analysis: Analysis, source: Source, function: ast.FunctionDef, name: ast.Name) -> ast.expr | None:
@@ -141,18 +145,55 @@ def _of_function(analysis: Analysis, source: Source, function: ast.FunctionDef, 
     return statement.value
 
 
+def _of_module(context: Context, name: ast.Name) -> ast.expr | None:
+    """What the one assignment of a file's variable gives it, if no other file reads it."""
+    tree = context.source.tree
+    uses = [n for n in context.source.of(ast.Name) if n.id == name.id and context.scope(n, n.id) is tree]
+    stored = [n for n in uses if not isinstance(n.ctx, ast.Load)]
+    statement = context.source.statement(stored[0]) if len(stored) == 1 else None
+    if (
+        not isinstance(statement, ast.Assign)
+        or statement not in tree.body
+        or statement.targets != stored
+        or not _is_written(context.analysis, statement.value)
+        or not all(_only_reads(context.source, n) for n in uses if n not in stored)
+        or {name.id, "*"} & context.analysis.once(_said_elsewhere)
+    ):
+        return None
+    return statement.value
+
+
+def _said_elsewhere(analysis: Analysis) -> frozenset[str]:
+    """Names that some file imports, or asks a module for: a variable of a file may be changed there."""
+    said: set[str] = set()
+    for module in analysis.project.modules.values():
+        said.update(alias.name for node in module.source.of(ast.ImportFrom) for alias in node.names)
+        said.update(node.attr for node in module.source.of(ast.Attribute))
+    return frozenset(said)
+
+
 def _of_classes(analysis: Analysis) -> dict[str, tuple[ast.ClassDef, ast.expr]]:
-    """The dictionaries in bodies of classes whose names nothing else in the project has, and which nobody changes."""
+    """The dictionaries of classes whose names nothing else in the project has, and which nobody changes.
+
+    They stand in the body of the class, or in its constructor: ``self.options = {...}``.
+    """
     found: dict[str, list[tuple[ast.ClassDef, ast.expr]]] = {}
     changed: set[str] = set()
     sources = [module.source for module in analysis.project.modules.values()]
     for source in sources:
         for cls in source.of(ast.ClassDef):
-            for name, value in _assigned(cls.body):
+            for name, value in [*_assigned(cls.body), *_set_in_constructor(source, cls)]:
                 found.setdefault(name, []).append((cls, value))
     found = {name: made for name, made in found.items() if any(_is_written(analysis, value) for _, value in made)}
+    first = {id(value) for made in found.values() for _, value in made}
     for source in sources if found else ():
-        changed |= {n.attr for n in source.of(ast.Attribute) if n.attr in found and not _only_reads(source, n)}
+        changed |= {
+            n.attr
+            for n in source.of(ast.Attribute)
+            if n.attr in found
+            and not _only_reads(source, n)
+            and not (isinstance(n.ctx, ast.Store) and id(getattr(source.parents.get(n), "value", None)) in first)
+        }
     return {name: made[0] for name, made in found.items() if len(made) == 1 and name not in changed}
 
 
@@ -160,6 +201,18 @@ def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     for statement in body:
         if isinstance(statement, ast.Assign):
             yield from ((t.id, statement.value) for t in statement.targets if isinstance(t, ast.Name))
+
+
+def _set_in_constructor(source: Source, cls: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """``self.options = {...}``, a statement of ``__init__`` that always runs."""
+    for method in cls.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__" and method.args.args:
+            for statement in method.body:
+                for target in statement.targets if isinstance(statement, ast.Assign) else ():
+                    held = target.value if isinstance(target, ast.Attribute) else None
+                    if isinstance(held, ast.Name) and held.id == method.args.args[0].arg:
+                        assert isinstance(statement, ast.Assign) and isinstance(target, ast.Attribute)
+                        yield target.attr, statement.value
 
 
 def _is_written(analysis: Analysis, node: ast.expr) -> bool:
