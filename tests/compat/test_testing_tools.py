@@ -352,6 +352,9 @@ class TestLeft(unittest.TestCase):
 @parameterize({'n': 1})
 @fix_random()
 class TestBase(base):
+    def setUp(self):
+        pass
+
     def test(self):
         pass
 
