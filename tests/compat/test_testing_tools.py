@@ -16,6 +16,8 @@ from chainer import testing
 from chainer.testing import helper, training
 
 from chainer2torch.compat.training import mock_updater
+from chainer2torch.compat.utils.not_migrated import not_migrated
+from chainer2torch.native import testing as native_testing
 from chainer2torch.compat.testing import testing as compat_testing, testing_tools as compat, unary_functions
 
 BOTH = pytest.mark.parametrize("api", [testing, compat], ids=["chainer", "compat"])
@@ -330,3 +332,52 @@ def test_options_of_unary_math_function_unittest(dtype: Any) -> None:
         kinds = (self.forward_options, self.backward_options, self.double_backward_options)
         found.append([{name: options.get(name) for name in ("atol", "rtol", "eps", "dtype")} for options in kinds])
     assert found[0] == found[1]
+
+
+UNDER_STAND_INS = """
+import unittest
+
+left = not_migrated('chainer.testing.inject_backend_tests')
+base = not_migrated('chainer.testing.FunctionTestCase')
+
+
+@parameterize({'n': 1}, {'n': 2})
+@fix_random()
+@left(None, [{}])
+class TestLeft(unittest.TestCase):
+    def test(self):
+        pass
+
+
+@parameterize({'n': 1})
+@fix_random()
+class TestBase(base):
+    def setUp(self):
+        pass
+
+    def test(self):
+        pass
+
+
+@parameterize({'n': 1}, {'n': 2})
+@fix_random()
+class TestMigrated(unittest.TestCase):
+    def test(self):
+        assert self.n in (1, 2)
+"""
+
+
+def test_decorators_above_what_was_not_migrated_let_the_module_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They raised, and took all tests of the file with them; a warning says whose tests are not run."""
+    module = types.ModuleType("c2t_under_stand_ins")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for parameterize in (compat_testing.parameterize, native_testing.parameterize):
+        fix_random = (lambda: lambda test: test) if parameterize is native_testing.parameterize else compat.fix_random
+        vars(module).update(not_migrated=not_migrated, parameterize=parameterize, fix_random=fix_random)
+        with pytest.warns(UserWarning, match="inject_backend_tests was not migrated: the tests below it are not run"):
+            exec(compile(UNDER_STAND_INS, "module", "exec"), vars(module))
+        cases = [value for name, value in vars(module).items() if name.startswith("TestMigrated_param")]
+        results = [unittest.TestLoader().loadTestsFromTestCase(case).run(unittest.TestResult()) for case in cases]
+        assert len(cases) == 2 and all(result.wasSuccessful() and result.testsRun == 1 for result in results)
+        with pytest.raises(NotImplementedError, match="FunctionTestCase"):
+            next(value for name, value in vars(module).items() if name.startswith("TestBase_param"))()

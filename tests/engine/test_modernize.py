@@ -4,6 +4,7 @@ import importlib
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from chainer2torch.compat.utils.not_migrated import not_migrated
@@ -46,6 +47,37 @@ def test_a_type_of_pythons_own_takes_tensors_and_gets_todays_name() -> None:
         code = migrate_source(text.format(name), options=Options(style="native")).code
         assert f"return {name}((torch.argmax(" in code
         assert "np." not in code and "numpy()" not in code
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a tensor", "perhaps a tensor"])
+def test_a_function_that_is_handed_a_tensor_gets_todays_name_too(known: bool) -> None:
+    """What became of the argument had settled the call: the dropped name stayed, exact, and raised."""
+    names = sorted(
+        name
+        for name, row in ROWS.items()
+        if name.count(".") == 1
+        and name.startswith("numpy.")
+        and row.state != "manual"
+        and (row.signature is not None or callable(getattr(np, (row.value or "").rpartition(".")[2], None)))
+        and not isinstance(getattr(np, (row.value or "").rpartition(".")[2], None), type)
+    )
+    assert len(names) > 8
+    head = "    a = F.relu(x).array\n" if known else "    a = x.array if isinstance(x, chainer.Variable) else x\n"
+    more = {"numpy.in1d": ", [1.0]", "numpy.round_": ", 2"}
+    calls = [f"    yield {name.replace('numpy', 'np')}(a{more.get(name, '')})\n" for name in names]
+    text = HEAD + "import numpy as np\ndef f(x):\n" + head + "".join(calls)
+    text += "for value in f(chainer.Variable(np.array([[3, 1, 2], [2, 7, 1]], 'f'))[:1]):\n    pass\n"
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "TODO" not in code
+    for name in names:
+        assert f"{name.replace('numpy', 'np')}(" not in code, name
+
+
+def test_a_function_without_equal_that_is_handed_a_tensor_is_marked() -> None:
+    text = HEAD + "import numpy as np\ndef f(x):\n    return np.rank(F.relu(x).array)\n"
+    result = migrate_source(text + "f(chainer.Variable(np.ones(3, 'f')))\n", options=Options(style="native"))
+    assert "TODO(chainer2torch C2T092)" in result.code
+    assert [site.state for site in result.sites if site.symbol == "numpy.rank"] == ["manual"]
 
 
 def test_every_new_name_is_there() -> None:

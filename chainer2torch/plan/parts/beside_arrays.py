@@ -58,10 +58,12 @@ def _operands(context: Context, side: ast.expr) -> list[ast.expr]:
 
 
 def is_of_either(kind: Kind) -> bool:
-    """Whether it is an array of NumPy at times, and at others one that became a tensor."""
-    arrays = [k for k in options(kind) if scalar_type(k) is None]
+    """Whether it is an array of NumPy or a number at times, and at others one that became a tensor."""
+    kinds = options(kind)
+    arrays = [k for k in kinds if scalar_type(k) is None]
     tensors = [isinstance(k, Tensor) and k.array for k in arrays]
-    return any(tensors) and not all(tensors) and all(t or isinstance(k, HostArray) for t, k in zip(tensors, arrays))
+    sure = all(tensors) and len(arrays) == len(kinds)
+    return any(tensors) and not sure and all(t or isinstance(k, HostArray) for t, k in zip(tensors, arrays))
 
 
 def _is_of_host(kind: Kind) -> bool:

@@ -54,12 +54,20 @@ def _is_array(kind: Kind) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
 
 
+def _may_be_tensor(kind: Kind) -> bool:
+    """Whether some callers give a tensor, and others a number or an array of the host."""
+    return len(options(kind)) > 1 and any(isinstance(k, Tensor) for k in options(kind))
+
+
 def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr], kinds: list[Kind]) -> None:
     """``a.array <= high`` of an ``a`` that nobody knows: both become what the other side is."""
     if len(sides) != 2 or not context.imports_chainer or context.migrated:
         return
     for at, held in enumerate(sides):
         other, kind = sides[1 - at], kinds[1 - at]
+        if _may_be_tensor(kinds[at]) and all(isinstance(k, HostArray) for k in options(kind)):
+            wrap(context, decisions, held, "compat.to_host(value)")  # `boxes >= scale`: an element of an array at times
+            continue
         attribute = isinstance(held, ast.Attribute) and is_held_array(context, held)
         array = attribute or is_held_by_anything(context, held) or may_be_array(context, held)
         if kinds[at] != UNKNOWN or not array:

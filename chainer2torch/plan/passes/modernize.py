@@ -39,11 +39,15 @@ def run(context: Context) -> Decisions:
             continue  # its import is what changes
         parent = context.source.parents.get(node)
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-        with decisions.provided(free=tuple((part, n) for n in (node, call) if n for part in (Part.EDIT, Part.SITE))):
+        # another pass may have said of the call what its arguments become: the name is gone all the same
+        with decisions.provided(free=tuple((Part.EDIT, n) for n in (node, call) if n)):
             if call is not None and row.signature is not None:
                 emit_call(context, decisions, call, row, node)
             else:
                 emit_value(context, decisions, node, row)
+            state = decisions.state(node)
+            if state in ("review", "manual"):
+                decisions.refine(node, row, state, row.note)
     return decisions
 
 
