@@ -169,7 +169,9 @@ def _script(
     if device != "cpu":
         argv += ["-d", "0"]  # all of Chainer's examples have this option
     start = time.monotonic()
-    report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900, device=device, chainer_python=chainer_python)
+    report = verify_script(
+        src, out, argv, iterations=script["iterations"], timeout=900, device=device, chainer_python=chainer_python
+    )
     print("\n".join(report.lines()), flush=True)
     return {
         "argv": script["argv"],
