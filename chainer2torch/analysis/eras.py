@@ -17,7 +17,7 @@ _LATER = ("init_scope", "using_config", "global_config", "FunctionNode", "to_chx
 _LATER_FORMS = re.compile(
     r"\b(init_scope|using_config|global_config|FunctionNode|to_chx)\b|\bchainer\s*\.\s*(config|backends?)\b"
 )
-# What the last releases of version 1 had as well: a sign of a later one where nothing is said that only version 1 takes.
+# What the last releases of version 1 had, too: signs of a later one where nothing is said that only version 1 takes.
 _SINCE_1_24 = ("no_backprop_mode", "force_backprop_mode", "get_device_from_id", "Normal")
 _SINCE_1_24_FORMS = re.compile(
     r"\b(no_backprop_mode|force_backprop_mode|get_device_from_id)\b|\bchainer\s*\.\s*initializers\.Normal\b"
