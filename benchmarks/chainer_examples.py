@@ -45,8 +45,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Runs the imports of migrated files, wherever they stand in them, where Chainer cannot be imported: each file in a
-# process of its own, made when the libraries are there.
+# Runs the imports of migrated files (and what says where they look), wherever they stand in them, where Chainer cannot
+# be imported: each file in a process of its own, made when the libraries are there.
 _IMPORTS = """
 import ast, json, os, sys
 import pytorch_pfn_extras, torch
@@ -62,7 +62,8 @@ def imports(path):
     tree = ast.parse(open(path, encoding="utf-8").read())
     tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
     tree.body = [node for node in ast.walk(tree)
-                 if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in tried]
+                 if (isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node).startswith("sys.path.append"))
+                 and isinstance(node, ast.stmt) and id(node) not in tried]
     exec(compile(ast.fix_missing_locations(tree), path, "exec"), {"__name__": "imported", "__file__": path})
 
 paths, sys.argv[1:] = sys.argv[1:], []
