@@ -86,3 +86,8 @@ def test_a_read_and_an_assignment_of_two() -> None:
     assert "return self.block.training" in read.code
     two = migrated(PROGRAM.replace("self._train = value\n        self.block", "self._train = self.block") + SIGN)
     assert "self.block.train = value" in two.code and "write `.train(value)`" in two.code
+
+
+def test_so_has_a_zoneout_lstm() -> None:
+    code = migrated("import chainer.links as L\nl = L.StatefulZoneoutLSTM(3, 3)\nl.train = False\n").code
+    assert "l.train(False)" in code and "read as version 1" in code, code
