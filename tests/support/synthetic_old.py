@@ -28,12 +28,17 @@ def write_mnist(path: Path, n_train: int = 60000, n_test: int = 400) -> None:
     pattern = rng.randint(0, 200, (10, 784)).astype(np.uint8)
     target = rng.randint(0, 10, n_train + n_test).astype(np.uint8)
     data = pattern[target] + rng.randint(0, 50, (n_train + n_test, 784), np.uint8)
-    path.write_bytes(pickle.dumps({"data": data, "target": target}, protocol=2))
+    _pickle({"data": data, "target": target}, path)
 
 
 def write_mean(path: Path, size: int = 256) -> None:
     """The mean image, float32 (3, size, size), as ``compute_mean.py`` of version 1.5 pickles it."""
-    path.write_bytes(pickle.dumps(np.full((3, size, size), 120, np.float32), protocol=2))
+    _pickle(np.full((3, size, size), 120, np.float32), path)
+
+
+def _pickle(value: object, path: Path) -> None:
+    """A pickle that the NumPy of those days reads, too: modules by their names of then, which today's knows."""
+    path.write_bytes(pickle.dumps(value, protocol=2).replace(b"numpy._core.multiarray", b"numpy.core.multiarray"))
 
 
 def write_words(root: Path, folder: Path) -> None:
