@@ -1,12 +1,15 @@
 """Migrates Chainer's own examples, runs both versions, and writes what came out as a table.
 
     python benchmarks/chainer_examples.py EXAMPLES [NAME...] [--work DIR] [--results FILE] [--table FILE]
-        [--device cuda]
+        [--device cuda] [--release 5.4] [--chainer-python PATH]
 
 EXAMPLES is the folder `examples` of a Chainer 7.8.1 checkout; it is read only. For each example: the sites by state,
 the imports of the migrated files where Chainer cannot be imported, its scripts in lockstep (`verify script`) and its
 models (`verify models`). What is run stands in chainer_examples.toml; the data are synthetic. The results of
 an earlier run are kept for the examples that are not named.
+
+`--release` says that EXAMPLES are those of an older release: what their scripts take otherwise stands in
+chainer_examples_old.toml. `--chainer-python` runs the original side with an interpreter and a Chainer of its time.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ sys.path[:0] = [str(HERE.parent), str(SUPPORT)]
 
 from chainer2torch.verify.script import synthetic_data  # noqa: E402
 import synthetic_media  # noqa: E402
+import synthetic_old  # noqa: E402
 import synthetic_texts  # noqa: E402
 
 from chainer2torch.verify.models.verify_models import ModelEntry, verify_models  # noqa: E402
@@ -41,8 +45,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Runs the imports of migrated files, wherever they stand in them, where Chainer cannot be imported: each file in a
-# process of its own, made when the libraries are there.
+# Runs the imports of migrated files (and what says where they look), wherever they stand in them, where Chainer cannot
+# be imported: each file in a process of its own, made when the libraries are there.
 _IMPORTS = """
 import ast, json, os, sys
 import pytorch_pfn_extras, torch
@@ -58,7 +62,8 @@ def imports(path):
     tree = ast.parse(open(path, encoding="utf-8").read())
     tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
     tree.body = [node for node in ast.walk(tree)
-                 if isinstance(node, (ast.Import, ast.ImportFrom)) and id(node) not in tried]
+                 if (isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node).startswith("sys.path.append"))
+                 and isinstance(node, ast.stmt) and id(node) not in tried]
     exec(compile(ast.fix_missing_locations(tree), path, "exec"), {"__name__": "imported", "__file__": path})
 
 paths, sys.argv[1:] = sys.argv[1:], []
@@ -79,7 +84,31 @@ for path in paths:
 _MARKS = "<!-- made by benchmarks/chainer_examples.py -->", "<!-- end -->"
 
 
-def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path, device: str = "cpu") -> dict[str, Any]:
+def specs_of(release: str | None) -> dict[str, Any]:
+    """What is run, by example: of 7.8.1, or of an older ``release``, whose example is what the next newer one names.
+
+    Raises:
+        KeyError: chainer_examples_old.toml does not know the release.
+    """
+    specs = tomllib.loads((HERE / "chainer_examples.toml").read_text(encoding="utf-8"))
+    if release is None:
+        return specs
+    old = tomllib.loads((HERE / "chainer_examples_old.toml").read_text(encoding="utf-8"))
+    for name, changed in old.items():  # from new to old
+        specs.update(changed)
+        if name == release:
+            return specs
+    raise KeyError(f"{release}: not one of {', '.join(old)}")
+
+
+def run_example(
+    name: str,
+    spec: Mapping[str, Any],
+    examples: Path,
+    work: Path,
+    device: str = "cpu",
+    chainer_python: str | None = None,
+) -> dict[str, Any]:
     """Everything about one example; ``work`` holds the synthetic data and gets the trees."""
     src, out = work / "src" / name, work / "out" / name
     for tree in (src, out):
@@ -97,7 +126,9 @@ def run_example(name: str, spec: Mapping[str, Any], examples: Path, work: Path, 
     missing = [module for module in spec.get("needs", []) if importlib.util.find_spec(module) is None]
     result["missing"] = missing
     result["scripts"] = (
-        [] if missing else [_script(script, src, out, work, device) for script in spec.get("scripts", [])]
+        []
+        if missing
+        else [_script(script, src, out, work, device, chainer_python) for script in spec.get("scripts", [])]
     )
     if "factories" in spec:
         made, migrated = work / "models" / name, work / "models-out" / name
@@ -132,12 +163,16 @@ def _imports(out: Path, own: set[str]) -> dict[str, str]:
     return {path.relative_to(out).as_posix(): found.get(str(path), "the process ended") for path in paths}
 
 
-def _script(script: Mapping[str, Any], src: Path, out: Path, work: Path, device: str) -> dict[str, Any]:
+def _script(
+    script: Mapping[str, Any], src: Path, out: Path, work: Path, device: str, chainer_python: str | None
+) -> dict[str, Any]:
     argv = [word.replace("{data}", str(work / "data")) for word in script["argv"]]
     if device != "cpu":
         argv += ["-d", "0"]  # all of Chainer's examples have this option
     start = time.monotonic()
-    report = verify_script(src, out, argv, iterations=script["iterations"], timeout=900, device=device)
+    report = verify_script(
+        src, out, argv, iterations=script["iterations"], timeout=900, device=device, chainer_python=chainer_python
+    )
     print("\n".join(report.lines()), flush=True)
     return {
         "argv": script["argv"],
@@ -250,20 +285,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="default: all of chainer_examples.toml")
     parser.add_argument("--only", choices=("scripts", "models"), help="leave out the other")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--release", help="an older one, e.g. 5.4: chainer_examples_old.toml")
+    parser.add_argument("--chainer-python", help="an interpreter with the Chainer of that release")
     parser.add_argument("--work", type=Path, default=Path("out/chainer-examples"))
     parser.add_argument("--results", type=Path, help="default: results.json in the work folder")
     parser.add_argument("--table", type=Path, help="a Markdown file with the marks between which the table goes")
     args = parser.parse_args()
-    specs = tomllib.loads((HERE / "chainer_examples.toml").read_text(encoding="utf-8"))
+    specs = specs_of(args.release)
     work = args.work.absolute()
     _write_data(work)
     path = args.results or work / "results.json"
     results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     left_out = {"scripts": "models", "models": "scripts"}.get(args.only)
-    for name in args.names or specs:
+    for name in args.names or [name for name in specs if (args.examples / name).exists()]:
         print(f"== {name}", flush=True)
         spec = {key: value for key, value in specs[name].items() if key != left_out}
-        made = run_example(name, spec, args.examples, work, args.device)
+        made = run_example(name, spec, args.examples, work, args.device, args.chainer_python)
         if left_out:
             made[left_out] = results.get(name, {}).get(left_out, [])
         results[name] = {**made, "date": datetime.date.today().isoformat()}
@@ -288,6 +325,7 @@ def _write_data(work: Path) -> None:
         synthetic_data.write_all(root)
         synthetic_texts.write_all(root, folder)
         synthetic_media.write_all(root, folder)
+        synthetic_old.write_all(root, folder)
         (work / "data-is-complete").touch()
     os.environ["CHAINER_DATASET_ROOT"] = str(root)
     os.environ["NLTK_DATA"] = str(folder / "nltk_data")

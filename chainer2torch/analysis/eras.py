@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -12,23 +13,22 @@ _VERSION_1 = ("volatile", "wscale", "FunctionSet", "zero_grads", "clip_grads", "
 _VERSION_1_FORMS = re.compile(
     r"\b(volatile|wscale|FunctionSet|zero_grads|clip_grads)\b|\buse_cudnn\s*=\s*(?:True|False)\b"
 )
-_LATER = (
-    "init_scope",
-    "using_config",
-    "no_backprop_mode",
-    "force_backprop_mode",
-    "global_config",
-    "FunctionNode",
-    "to_chx",
-    "get_device_from_id",
-    "config",
-    "backend",
-    "Normal",
-)
+_LATER = ("init_scope", "using_config", "global_config", "FunctionNode", "to_chx", "config", "backend")
 _LATER_FORMS = re.compile(
-    r"\b(init_scope|using_config|no_backprop_mode|force_backprop_mode|global_config|FunctionNode|"
-    r"to_chx|get_device_from_id)\b|\bchainer\s*\.\s*(config|backends?|initializers\.Normal)\b"
+    r"\b(init_scope|using_config|global_config|FunctionNode|to_chx)\b|\bchainer\s*\.\s*(config|backends?)\b"
 )
+# What the last releases of version 1 had, too: signs of a later one where nothing is said that only version 1 takes.
+_SINCE_1_24 = ("no_backprop_mode", "force_backprop_mode", "get_device_from_id", "Normal")
+_SINCE_1_24_FORMS = re.compile(
+    r"\b(no_backprop_mode|force_backprop_mode|get_device_from_id)\b|\bchainer\s*\.\s*initializers\.Normal\b"
+)
+# Calls that every later version refuses: the last name of the function, and the argument ("": the call itself).
+_REFUSED = {
+    "dropout": "train",
+    "FunctionSet": "",
+    "Variable": "volatile",
+    **dict.fromkeys(("Linear", "Convolution2D", "ConvolutionND", "Deconvolution2D", "DilatedConvolution2D"), "wscale"),
+}
 
 # the words of a version go with what an earlier run rewrote: where that run was in doubt, the file still is
 _DOUBTED = re.compile(r"^[ \t]*# TODO\(chainer2torch C2T\d+\):.*\bversion 1 of Chainer\b", re.MULTILINE)
@@ -61,7 +61,24 @@ def eras_of(
 
 def signs(source: Source) -> tuple[bool, bool]:
     """Whether the words of a file are those of version 1, and whether they are those of a later one."""
-    return _says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS)
+    first, later = _says(source, _VERSION_1, _VERSION_1_FORMS), _says(source, _LATER, _LATER_FORMS)
+    refused = _calls_what_is_refused(source)
+    if not later and not refused:
+        later = _says(source, _SINCE_1_24, _SINCE_1_24_FORMS)
+    return first or refused, later
+
+
+def _calls_what_is_refused(source: Source) -> bool:
+    """Whether a call has an argument that only version 1 takes: ``F.dropout(x, train=train)``."""
+    if not any(name in source.text and argument in source.text for name, argument in _REFUSED.items()):
+        return False
+    for call in source.of(ast.Call):
+        assert isinstance(call, ast.Call)
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        argument = _REFUSED.get(name)
+        if argument is not None and (not argument or any(keyword.arg == argument for keyword in call.keywords)):
+            return True
+    return False
 
 
 def doubted(source: Source) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.parsing import parse
@@ -38,10 +39,17 @@ def with_named_devices(code: str) -> str:
     source = Source(code, parse(code))
     found = [device for node in source.of(ast.IfExp) if (device := _device(source, node)) is not None]
     edits: list[tuple[int, int, str]] = []
+    given: dict[tuple[_Scope, str], str] = {}  # by scope and name: the number whose device it is
     for group in _groups(source, found):
-        name = _free_name(group)
+        scope, number = group[0].scope, group[0].number
+        several = any(other.scope is scope and other.number != number for other in found)
+        name = next(
+            (name for name in _free_names(group, several) if given.get((scope, name), number) == number),
+            None,
+        )
         if name is None or not _is_worth_it(source, group) or not _is_settled(source, group):
             continue
+        given[scope, name] = number
         place, indent = _place(source, group[0].statement)
         newline = "\r\n" if "\r\n" in code else "\n"
         edits.append((place, place, f"{indent}{name} = {_text(source, group[0].node)}{newline}"))
@@ -119,8 +127,11 @@ def _groups(source: Source, found: Sequence[_Device]) -> Iterator[list[_Device]]
         left = [other for other in left if other not in group]
 
 
-def _free_name(group: Sequence[_Device]) -> str | None:
-    """A name that means nothing in their scope, nor in the functions in it but for the parameters that it replaces."""
+def _free_names(group: Sequence[_Device], several: bool) -> Iterator[str]:
+    """Names that mean nothing in their scope, nor in the functions in it but for the parameters that they replace.
+
+    Of ``several`` devices in a scope that of ``gpu1`` is ``device1``.
+    """
     scope = group[0].scope
     inner = [device.holder.body for device in group if device.holder is not None]
     own = {node for body in inner for node in nodes_of(body)}
@@ -129,7 +140,9 @@ def _free_name(group: Sequence[_Device]) -> str | None:
         a = scope.args
         used |= {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if arg is not None}
     used |= {name for node in nodes_of(scope) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
-    return next((name for name in _NAMES if name not in used), None)
+    digits = re.search(r"\d+$", group[0].number)
+    numbered = (f"device{digits[0]}",) if several and digits is not None else ()
+    return (name for name in (*numbered, *_NAMES) if name not in used)
 
 
 def _is_worth_it(source: Source, group: Sequence[_Device]) -> bool:

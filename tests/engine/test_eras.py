@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from chainer2torch.analysis.eras import eras
+from chainer2torch.analysis.source import Source
 from chainer2torch.compat.links.link_tree import zerograds
 from chainer2torch.compat.variable.modes import call_in_mode
 from chainer2torch.compat.links.normalization_links import BatchNormalization, call_as_version_1
@@ -436,3 +438,38 @@ class Scaled(link.Link):
     code = migrate_source(text).code
     assert "compat.init_weight(self.W.detach(), initialW, scale=wscale)" in code, code
     assert "compat.init_weight(self.W.detach(), 0)" in code and "import initializers" not in code, code
+
+
+WEAK = "chainer.cuda.get_device_from_id(0).use()\nw = chainer.initializers.Normal(0.1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "era"),
+    [
+        (WEAK, 2),
+        (WEAK + "y = F.dropout(F.relu(l(x)), train=train)\n", 1),
+        (WEAK + "v = chainer.Variable(x, volatile='on')\n", 1),
+        (WEAK + "l = L.Linear(3, 4, wscale=2)\n", 1),
+        (WEAK + "f = chainer.FunctionSet(l=l)\n", 1),
+        ("y = F.dropout(x, train=train)\n", 1),
+        ("y = F.dropout(x)\n", None),
+        # said of the file's own functions, or left over: later versions take it
+        (WEAK + "b = batches(x, volatile='on')\n", None),
+        (WEAK + "m.volatile = True\n", None),
+        (WEAK + "g = Generator(wscale=2)\n", None),
+        ("with chainer.using_config('train', False):\n    y = F.dropout(x, train=train)\n", None),
+    ],
+)
+def test_what_only_version_1_takes_counts_more_than_what_its_last_releases_had_as_well(text, era):
+    source = Source(HEAD + text, ast.parse(HEAD + text))
+    assert eras({"a.py": source}) == {"a.py": era}
+
+
+def test_a_program_of_1_24_starts_its_forget_gate_as_it_did():
+    text = (
+        WEAK
+        + "class Net(chainer.Chain):\n    def __init__(self, train=True):\n"
+        + "        super(Net, self).__init__(l1=L.LSTM(3, 3))\n        self.mode = train\n\n"
+        + "    def __call__(self, x):\n        return self.l1(F.dropout(x, train=self.mode))\n"
+    )
+    assert "bias_init=0, forget_bias_init=0" in migrate_source(HEAD + text).code

@@ -1,6 +1,7 @@
 """The device of a number has a name where it stands in a long line or more than once."""
 
 import ast
+import re
 
 import pytest
 
@@ -11,12 +12,24 @@ GPU = DEVICE.format("args.gpu")
 LONG = "a_rather_long_name_of_a_function_of_the_project"
 
 
+WORDS = {
+    "GPU": GPU,
+    "LONG": LONG,
+    "A": DEVICE.format("self.gpu1"),
+    "B": DEVICE.format("self.gpu0"),
+    "C": DEVICE.format("args.other"),
+    "D": DEVICE.format("args.third"),
+}
+
+
 def named(text: str) -> str:
-    text = text.replace("GPU", GPU).replace("LONG", LONG)
+    text = re.sub(r"\b(GPU|LONG|A(?!:)|B|C(?!2)|D)\b", lambda word: WORDS[word[0]], text)
     code = with_named_devices(text)
     ast.parse(code)
     assert with_named_devices(code) == code
-    return code.replace(GPU, "GPU").replace(LONG, "LONG")
+    for word, meaning in WORDS.items():
+        code = code.replace(meaning, word)
+    return code
 
 
 @pytest.mark.parametrize(
@@ -43,6 +56,19 @@ def named(text: str) -> str:
             "def f():\n    torch_device = GPU\n    f(torch_device, torch_device)\n    lambda: device\n",
         ),
         ("device = torch_device = 1\nf(GPU, GPU)\n", "device = torch_device = 1\nf(GPU, GPU)\n"),
+        # two devices in one scope
+        (
+            "x = f(A)\ny = f(B, B)\nz = g(A)\n",
+            "device1 = A\nx = f(device1)\ndevice0 = B\ny = f(device0, device0)\nz = g(device1)\n",
+        ),
+        (
+            "f(GPU, GPU)\nf(C, C)\nf(D, D)\n",
+            "device = GPU\nf(device, device)\ntorch_device = C\nf(torch_device, torch_device)\nf(D, D)\n",
+        ),
+        (
+            "f(GPU, GPU)\ndef f():\n    f(C, C)\n",
+            "device = GPU\nf(device, device)\ndef f():\n    device = C\n    f(device, device)\n",
+        ),
         # what the number is may change
         ("f(GPU)\nargs.gpu = 1\nf(GPU)\n", "f(GPU)\nargs.gpu = 1\nf(GPU)\n"),
         ("for args in each:\n    f(GPU, GPU)\n", "for args in each:\n    f(GPU, GPU)\n"),

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from chainer2torch.verify.script.verify_script import verify_script
 from tests.support import command_line, model_batch
 
@@ -274,3 +276,62 @@ def test_of_a_table_of_optimizers_the_one_that_is_set_up_counts(tmp_path):
     script.write_text(script.read_text().replace('"adam"', '"sgd"'))
     report = _verified(tmp_path)
     assert not report.ok and "set up that one alone" in "\n".join(report.lines())
+
+
+MEAN_TEACHER = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super(Net, self).__init__(a=L.Linear(3, 8), b=L.Linear(None, 4))
+
+    def __call__(self, x):
+        return self.b(F.leaky_relu(self.a(x)))
+
+
+student, teacher = Net(), Net()
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(student)
+for i in range(4):
+    x = np.random.rand(4, 3).astype("f")
+    y = student(x)
+    with chainer.no_backprop_mode():
+        target = teacher(F.sin(chainer.Variable(x)))
+    loss = F.mean_squared_error(y, target.array)
+    student.cleargrads()
+    loss.backward()
+    optimizer.update()
+    for average, param in zip(teacher.params(), student.params()):
+        average.array = 0.9 * average.array + 0.1 * param.array
+"""
+
+
+@pytest.mark.parametrize("close", [{}, {"rtol": 0.0, "atol": 0.0}])
+def test_a_teacher_of_the_class_that_is_trained_was_made_apart(tmp_path, close):
+    """Also in the float64 pass, which the second way forces, and where the class has a ``__call__`` of its own."""
+    model_batch.migrated(tmp_path, MEAN_TEACHER)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=300, **close)
+    best = report.double or report
+    assert best.steps and best.first_difference is None and not best.problems, "\n".join(report.lines())
+
+
+def test_a_copy_of_what_is_trained_keeps_what_the_script_gave_it(tmp_path):
+    """Weights that a faulty copy has are not replaced by the right ones."""
+    copied = MEAN_TEACHER.replace(
+        "student, teacher = Net(), Net()\n",
+        "student = Net()\nstudent(np.ones((1, 3), 'f'))\nteacher = student.copy(mode='copy')\n",
+    )
+    model_batch.migrated(tmp_path, copied)
+    assert _verified(tmp_path).ok
+    script = Path(tmp_path / "out" / "net.py")
+    text = script.read_text()
+    fault = "for average, param in zip("
+    assert fault in text
+    script.write_text(
+        text.replace("for i in range(4):", "for p in teacher.parameters():\n    p.data += 0.5\nfor i in range(4):")
+    )
+    assert not _verified(tmp_path).ok

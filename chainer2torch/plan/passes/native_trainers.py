@@ -34,6 +34,7 @@ from chainer2torch.plan.native.calls import bound_call, bound_extend, clear
 from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.engines import Iteration, Manager, engine_of, wants_errors
 from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.placed_models import places_itself
 from chainer2torch.plan.native.programs import (
     EVALUATOR,
     TRAINER,
@@ -59,7 +60,6 @@ from chainer2torch.plan.native.trainers import (
     updater_member,
 )
 
-_MOVES = frozenset({"to_gpu", "to_device", "to_chx", "to_intel64"})
 _WIDTH = 105  # of a line, without its brackets
 
 
@@ -307,7 +307,7 @@ def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Op
         operands |= {"NAME": Operand(code=device.name), **_spec(program)}
     inside = bound_call(context, program.updater, UPDATER)
     spec = inside.given.get("device") if inside is not None else None
-    if spec is None or stays_on_host(context, spec) or _moves_itself(context, program):
+    if spec is None or stays_on_host(context, spec) or places_itself(context, program):
         return lines, operands
     target = device.name or device_of_number(context, spec, "PLACE")
     return f"{lines}MODEL.to({target})\n", {
@@ -315,12 +315,6 @@ def _device_lines(context: Context, program: Program) -> tuple[str, dict[str, Op
         "MODEL": Operand(code=program.step.model),
         "PLACE": Operand(code=ast.unparse(spec)),
     }
-
-
-def _moves_itself(context: Context, program: Program) -> bool:
-    """Whether the function that trains sends a model to a device."""
-    scope = function_of(context, program.call) or context.source.tree
-    return any(isinstance(n, ast.Attribute) and n.attr in _MOVES for n in nodes_of(scope))
 
 
 def _iteration(context: Context, program: Program) -> tuple[Iteration, dict[str, Operand]]:

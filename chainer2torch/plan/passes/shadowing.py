@@ -13,6 +13,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Rename
+from chainer2torch.plan.parts.layer_switches import is_switch
 
 # What torch.nn.Module defines and Chainer's links do not (`forward`, `children`... exist in both, with one meaning).
 MODULE_NAMES = frozenset(
@@ -89,8 +90,12 @@ def run(context: Context) -> Decisions:
             elif isinstance(node, ast.Name) and node.id in bound:
                 decisions.replace(node, f"{node.id}_", {})
     for node in context.source.of(ast.Attribute):
-        if node.attr in MODULE_NAMES and (node.attr in hidden or isinstance(node.ctx, ast.Store)):
+        if node.attr in MODULE_NAMES and (
+            node.attr in hidden or isinstance(node.ctx, ast.Store) or node.attr == "train" and context.era == 1
+        ):
             with decisions.provided(free=((Part.SITE, node),)):
+                if is_switch(context, decisions, node):
+                    continue
                 _rename(context, decisions, node, hidden.get(node.attr, []))
     for call in context.source.of(ast.Call) if hidden else ():
         if len(call.args) > 1 and context.kind(call.func) in _BY_NAME:

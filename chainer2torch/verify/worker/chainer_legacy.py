@@ -24,14 +24,19 @@ def around_calls(wrap):
     """Replaces how links are called: ``wrap(call)`` gives the new ``__call__(self, *args, **kwargs)``.
 
     Since Chainer 5 that is a method of ``Link``. Before, each class has its own, and so have the classes of programs
-    from then; those defined later count, too. A call of ``super().__call__`` passes through ``wrap`` again.
+    from then; those defined later count, too. A call of ``super().__call__`` passes through ``wrap`` again. What was
+    put around calls before stays inside of it.
     """
+    before = vars(chainer.Link).get("__init_subclass__")
     for cls in set(subclasses(chainer.Link)) | {chainer.Link}:
         if "__call__" in vars(cls):
             cls.__call__ = wrap(vars(cls)["__call__"])
 
     def wrap_new(cls, **kwargs):
-        super(chainer.Link, cls).__init_subclass__(**kwargs)
+        if before is None:
+            super(chainer.Link, cls).__init_subclass__(**kwargs)
+        else:
+            before.__func__(cls, **kwargs)
         if "__call__" in vars(cls):
             cls.__call__ = wrap(vars(cls)["__call__"])
 

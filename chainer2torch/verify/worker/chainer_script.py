@@ -79,7 +79,8 @@ class _Watch(object):
         self.waiting = []
         self.pending = {}
         self.known = {}  # links whose weights are kept, or that the script has loaded itself
-        self.calls = 0  # that have not returned
+        self.calls = 0
+        self.updated = False  # whether an optimizer has updated something
 
     def install(self):
         """Patches Variable.backward, Optimizer.setup and update, Reporter.report and Link.__call__."""
@@ -184,6 +185,7 @@ class _Watch(object):
             finally:
                 self._c2t_updating = False
             watch.recorder.after_update(number)
+            watch.updated = True
             return result
 
         return recorded_update
@@ -202,17 +204,17 @@ class _Watch(object):
     def other_link(self, link):
         """Keeps the weights of what no optimizer trains (a loss network) when it is called for the first time.
 
-        A copy of a trained model is left out: what it holds is the script's own doing. Gives a function to be called
-        after the forward, when lazy links have their shapes.
+        A copy of a trained model is left out: what it holds is the script's own doing; one that was made apart (a
+        teacher) is not. Gives a function to be called after the forward, when lazy links have their shapes.
         """
         if id(link) in self.known:
             return None
         targets = [optimizer.target for optimizer in self.optimizers]
         trained = {type(part) for target in targets for part in target.links()}
         self.know(link)
-        if type(link) in trained or not _keys(link):
-            return None
-        return self._keep(link, type(link).__name__)
+        own = not type(link).__module__.startswith("chainer.")
+        apart = type(link) not in trained or own and not self.updated and not _is_copy(link, targets)
+        return self._keep(link, type(link).__name__) if apart and _keys(link) else None
 
     def hidden_link(self, link):
         """Keeps the weights of what a trained link calls and does not hold (layers in a plain list): no optimizer
@@ -253,6 +255,20 @@ class _Watch(object):
             "on_gpu": any(chainer_gpu.is_on_gpu(param.data) for param in optimizer.target.params()),
         }
         numpy.savez(os.path.join(self.folder, "weights-{}.npz".format(number)), **weights)
+
+
+def _is_copy(link, targets):
+    """Whether all values of a link are those of a trained one of its class; of one without values nobody knows."""
+    own = {path: param.data for path, param in link.namedparams() if param.data is not None}
+    for other in (part for target in targets for part in target.links() if type(part) is type(link)):
+        theirs = {path: param.data for path, param in other.namedparams() if param.data is not None}
+        if all(path in theirs and _is_equal(value, theirs[path]) for path, value in own.items()):
+            return True
+    return not own
+
+
+def _is_equal(x, y):
+    return x.shape == y.shape and bool((x == y).all())
 
 
 def _initialized(root):

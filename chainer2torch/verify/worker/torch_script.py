@@ -182,7 +182,7 @@ class _Watch:
         self.loading = True
         try:
             self._leave_spare()
-            if type(module).__name__ in self.others and module not in self.known:
+            if type(module).__name__ in self.others and module not in self.known and not self._is_held(module):
                 self._load_other(module, type(module).__name__)
             for number, optimizer in enumerate(self.optimizers):
                 if number not in self.loaded and any(group["params"] for group in optimizer.param_groups):
@@ -210,6 +210,12 @@ class _Watch:
             if any(type(optimizer).__name__ in names for optimizer in same):
                 self.spare.extend(optimizer for optimizer in same if type(optimizer).__name__ not in names)
         self.optimizers = [optimizer for optimizer in self.optimizers if optimizer not in self.spare]
+
+    def _is_held(self, module: torch.nn.Module) -> bool:
+        """Whether optimizers have all parameters of a module: it is trained itself, and is no other of its class."""
+        held = {id(p) for optimizer in self.optimizers for group in optimizer.param_groups for p in group["params"]}
+        own = {id(param) for param in module.parameters()}
+        return bool(own) and own <= held
 
     def _is_hidden(self, module: torch.nn.Module) -> bool:
         """Whether a module that is called is in none that an optimizer trains, and is no copy of one.
