@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Inst, Kind, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -15,6 +15,7 @@ from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
 from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept, own_class
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
 
@@ -47,6 +48,7 @@ def add_persistent(context: Context, decisions: Decisions, node: ast.AST, row: R
         and not call.keywords
         and context.choices.style == "native"
         and _are_arrays(context.kind(call.args[1]))
+        and not may_hold_none(context, call.args[1])
     ):
         name, value = call.args
         operands = {key: context.operand(one) for key, one in (("self", node.value), ("name", name), ("value", value))}
@@ -72,7 +74,7 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
         if _is_statistic(context, target):
             if _is_statistic(context, node.value) or all(isinstance(kind, Tensor) for kind in kinds):
                 continue
-            decisions.wrap(node.value, tensor_of(context, node.value))
+            _set(context, decisions, node.value)
         elif (
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
@@ -80,7 +82,14 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
             and (cls := own_class(context, target)) is not None
             and _is_tensor(context, cls, node, target)
         ):
-            decisions.wrap(node.value, tensor_of(context, node.value))
+            _set(context, decisions, node.value)
+
+
+def _set(context: Context, decisions: Decisions, value: ast.expr) -> None:
+    """Makes a tensor of what a buffer is set to, and leaves None as it is."""
+    if context.kind(value) != NONE:
+        without = may_hold_none(context, value)
+        decisions.wrap(value, "compat.from_host(value)" if without else tensor_of(context, value))
 
 
 def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr, value: ast.expr) -> None:
@@ -131,7 +140,8 @@ def _assigned(context: Context, statement: ast.AST | None) -> ast.Assign | None:
     block = context.source.block(statement)  # type: ignore[arg-type]
     for other in reversed(block[: block.index(statement)]):  # type: ignore[arg-type]
         if isinstance(other, ast.Assign) and _sets(other, name):
-            return other if _are_arrays(context.kind(other.value)) and _once(context, other, name) else None
+            sure = _are_arrays(context.kind(other.value)) and not may_hold_none(context, other.value)
+            return other if sure and _once(context, other, name) else None
         if any(isinstance(one, ast.Attribute) and one.attr == name for one in nodes_of(other)):
             return None
     return None

@@ -65,6 +65,10 @@ def _assigned(cls: ClassInfo) -> Iterator[tuple[str, ast.expr, ast.AST | None]]:
                 if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                     if target.value.id == "self":
                         yield target.attr, node.value, method.node
+        for call in within(method.node).of(ast.Call):  # `self.add_persistent('name', value)`
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_persistent" and len(call.args) == 2:
+                if isinstance(call.args[0], ast.Constant):
+                    yield str(call.args[0].value), call.args[1], method.node
 
 
 def _is_none(analysis: Analysis, value: ast.expr, function: ast.AST | None) -> bool:
