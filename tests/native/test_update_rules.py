@@ -338,7 +338,16 @@ def train(model):
     check(program)
 
 
-OPTIMIZERS = ["Adam()", "AMSGrad()", "AdaGrad()", "AdaDelta()", "RMSprop()", "MomentumSGD(0.1)", "SMORMS3()", "SGD(0.1)"]
+OPTIMIZERS = [
+    "Adam()",
+    "AMSGrad()",
+    "AdaGrad()",
+    "AdaDelta()",
+    "RMSprop()",
+    "MomentumSGD(0.1)",
+    "SMORMS3()",
+    "SGD(0.1)",
+]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -6,7 +6,9 @@ from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind
 from chainer2torch.analysis.module_index import ClassInfo
 
-_DICTIONARIES = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict", "collections.defaultdict"})
+_DICTIONARIES = frozenset(
+    {"builtins.dict", "collections.OrderedDict", "collections.UserDict", "collections.defaultdict"}
+)
 _ITEMS = "items of a dictionary"
 
 

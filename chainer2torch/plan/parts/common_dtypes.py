@@ -27,9 +27,8 @@ def made_double(context: Context, kind: Kind, other: ast.expr) -> str:
     if not all(isinstance(k, HostArray) for k in options(kind)):
         return ""
     whole = _is_wide(kind) and _is_narrow(context, other)
-    factor = isinstance(context.source.parents.get(other), ast.BinOp) and isinstance(
-        context.source.parents[other].op, ast.MatMult  # type: ignore[attr-defined]
-    )
+    around = context.source.parents.get(other)
+    factor = isinstance(around, ast.BinOp) and isinstance(around.op, ast.MatMult)
     product = factor and _is_wide(context.analysis.kind(other)) and _are_narrow(kind)
     return ".double()" if whole or product else ""
 
@@ -71,7 +70,7 @@ def _are_narrow(kind: Kind) -> bool:
 
 def same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, right: ast.expr, b: Kind) -> None:
     """Converts one factor of a product of matrices, as NumPy does; PyTorch multiplies equal dtypes only."""
-    for whole, floating, other in ((a, b, right), (b, a, left)):
+    for whole, other in ((a, right), (b, left)):
         if _is_wide(whole) and _is_narrow(context, other) and (isinstance(a, Tensor) or isinstance(b, Tensor)):
             for side, kind in ((left, a), (right, b)):
                 if isinstance(kind, Tensor):

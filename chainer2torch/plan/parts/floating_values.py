@@ -17,9 +17,8 @@ _GIVING = frozenset({"functions/array.toml", "functions/math.toml"})
 _WHOLE = frozenset({"argmax", "argmin"})
 _HELD = frozenset({"T", "array", "data", "grad"})
 _OF_LAYERS = frozenset({"W", "b", "beta", "gamma", "avg_mean", "avg_var"})
-_METHODS = frozenset(
-    "clip copy cumsum flatten max mean min prod ravel repeat reshape squeeze std sum swapaxes take transpose var".split()
-)
+_METHODS = frozenset("clip copy cumsum flatten max mean min prod ravel repeat reshape squeeze".split())
+_METHODS |= {"std", "sum", "swapaxes", "take", "transpose", "var"}
 
 
 def is_floating(context: Context, node: ast.expr, depth: int = 0) -> bool:
