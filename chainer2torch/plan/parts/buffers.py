@@ -79,8 +79,11 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
             and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
-            and (cls := own_class(context, target)) is not None
-            and _is_tensor(context, cls, node, target)
+            and (
+                ((cls := own_class(context, target)) is not None and _is_tensor(context, cls, node, target))
+                or cls is None
+                and _is_buffer(context, target)
+            )
         ):
             _set(context, decisions, node.value)
 
@@ -124,6 +127,15 @@ def _is_statistic(context: Context, target: ast.expr) -> bool:
     if kind == UNKNOWN:
         return own_name(context, target) is not None
     return all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in options(kind))
+
+
+def _is_buffer(context: Context, target: ast.Attribute) -> bool:
+    """Whether an array under this name is a buffer of a link of the project's, which is not in its own class here."""
+    kinds = options(context.kind(target.value))
+    return all(
+        isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and context.analysis.is_buffer(kind.cls, target.attr)
+        for kind in kinds
+    )
 
 
 def _is_tensor(context: Context, cls: ClassInfo, node: ast.Assign, target: ast.Attribute) -> bool:

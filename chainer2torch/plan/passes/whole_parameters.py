@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import HostArray, Tensor, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.floating_values import is_floating
 from chainer2torch.plan.questions.asked_names import OF_LINKS
 
 _MESSAGE = "PyTorch's parameters hold floating numbers and refuse these whole ones; convert them if that is meant"
@@ -36,7 +37,9 @@ def run(context: Context) -> Decisions:
 
 
 def _is_parameter(context: Context, node: ast.expr) -> bool:
-    """``layer.W``, and ``p`` in ``for p in model.params()``."""
+    """``layer.W``, ``p`` in ``for p in model.params()``; in the faithful style every Variable requires a gradient."""
+    if context.choices.style == "faithful" and is_floating(context, node):
+        return True
     if isinstance(node, ast.Attribute):
         return node.attr in OF_LINKS and node.attr not in ("avg_mean", "avg_var")
     if not isinstance(node, ast.Name):
