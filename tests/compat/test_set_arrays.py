@@ -10,7 +10,6 @@ SET = [
     "model.fc.b.data = np.arange(3.)\nprint(model.fc.b.data.dtype, model.fc.b.data)",
     "for p in model.params():\n    p.array = np.ones(p.shape)\n    print(p.array.dtype, p.array.sum())",
     "layer = L.Scale(W_shape=(3,))\nlayer.W.data = np.arange(3.)\nprint(layer.W.data.dtype)",
-    "layer = L.Linear(None, 3)\nlayer.W.data = np.ones((3, 3))\nprint(layer.W.data.dtype, layer.W.shape)",
     "v = chainer.Variable(xs)\nv.data = np.zeros((2, 2))\nprint(v.data.dtype, v.data)",
 ]
 
