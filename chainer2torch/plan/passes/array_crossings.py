@@ -34,6 +34,7 @@ from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes, is_no_dtype
 from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.divided_counts import divided
+from chainer2torch.plan.parts.host_objects import is_method_of_library
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_held_by_anything,
@@ -145,7 +146,11 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _numpy_call(context, decisions, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         tested_class(context, decisions, call)
-    elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(context, call, callee):
+    elif (
+        isinstance(callee, Ref)
+        and takes_host_arrays(callee.name)
+        or (is_host_method(context, call, callee) or is_method_of_library(context, call, callee))
+    ):
         for argument in arguments:
             to_host_if_array(context, decisions, argument)
     elif (
