@@ -25,8 +25,8 @@ WITHOUT_GRAPH = [
     "with chainer.using_config('enable_backprop', False):\n    y = F.sum(m(xs))\n    y.backward()",
     "y = F.sum(chainer.Variable(xs))\ny.backward()",
     "y = F.sum(m(xs).data) * 2\ny.backward()",
-    "def step(train):\n    with chainer.using_config('enable_backprop', train):\n        y = F.sum(m(xs))\n    y.backward()\n"
-    "step(False)",
+    "def step(train):\n    with chainer.using_config('enable_backprop', train):\n        y = F.sum(m(xs))\n"
+    "    y.backward()\nstep(False)",
 ]
 WITH_GRAPH = [
     "with chainer.no_backprop_mode():\n    with chainer.force_backprop_mode():\n        y = F.sum(m(xs))\ny.backward()",

@@ -60,7 +60,7 @@ def _libraries(monkeypatch):
 
 USES = [
     "from sklearn.decomposition import PCA\nprint(PCA(2).fit_transform(y) is None)\np = PCA(2)\np.fit(model(xs).array)",
-    "import gym\nenv = gym.make('x')\nenv.step(y[0])\na, b = env.step(y.argmax(axis=1)[0])\na.set(y)",
+    "import gym\nenv = gym.make('x')\nenv.step(y[0])\na, b = env.step(y.argmax(axis=1)[0])",
     "import h5py\nwith h5py.File('x', 'w') as f:\n    f['x'] = y\n    f['y'][...] = y\n"
     "    f.create_dataset('z', data=y)",
     "import cv2\nclass Video(object):\n    def __init__(self):\n        self.out = cv2.VideoWriter('x', 30)\n"
