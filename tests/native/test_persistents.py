@@ -40,3 +40,12 @@ def test_they_are_written_as_chainer_writes_them(use, first):
     head = values.HEAD.replace("def train():", CLASS.format(first=first) + "def train():")
     verdict, detail, text = printed_judge.judged(f"{head}    {use}\n")
     assert verdict == judge.SAME, f"{detail}\n{text}"
+
+
+def test_options_that_nobody_gave_are_none():
+    use = "for c in (Counting(), Counting(t=xs), Counting(t=np.arange(3))):\n        print(c.t, '%s' % c.t)"
+    made = CLASS.replace("v=None, w=0", "**options").format(first="self.add_persistent('t', options.pop('t', None))")
+    verdict, detail, text = printed_judge.judged(
+        values.HEAD.replace("def train():", made + "def train():") + f"    {use}\n"
+    )
+    assert verdict == judge.SAME, f"{detail}\n{text}"
