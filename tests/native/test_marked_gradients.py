@@ -29,6 +29,7 @@ WITHOUT_GRAPH = [
     "    y.backward()\nstep(False)",
 ]
 WITH_GRAPH = [
+    "y = chainer.Variable(np.zeros((), 'f'))\nfor _ in range(2):\n    y += F.sum(m(xs))\ny.backward()",
     "with chainer.no_backprop_mode():\n    with chainer.force_backprop_mode():\n        y = F.sum(m(xs))\ny.backward()",
     "x = chainer.Variable(xs)\ny = F.sum(x * 2)\ny.backward()\nprint(x.grad)",
     "y = F.sum(m(xs).data + m(xs))\ny.backward()",

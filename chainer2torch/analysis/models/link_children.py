@@ -96,10 +96,17 @@ def _persistent(first: Kind) -> Kind:
 
     Of a value that nobody knows it may be a buffer.
     """
-    kinds = [on_device(k) if isinstance(k, (HostArray, Tensor)) else generalized(k) for k in options(first)]
+    kinds = [one for k in options(first) for one in _saved(k)]
     numbers = ("bool", "float", "int")
-    known = all(k is BOTTOM or isinstance(k, Tensor) or scalar_type(k) in numbers for k in kinds)
+    known = all(k is BOTTOM or isinstance(k, (HostArray, Tensor)) or scalar_type(k) in numbers for k in kinds)
     return join_all(kinds) if known else unsure(Tensor(array=True), *kinds)
+
+
+def _saved(kind: Kind) -> tuple[Kind, ...]:
+    """What is kept of a value: an array becomes a tensor, a number of NumPy's (or an array without axes) may stay."""
+    if not isinstance(kind, (HostArray, Tensor)):
+        return (generalized(kind),)
+    return (kind, on_device(kind)) if isinstance(kind, HostArray) and kind.rank == 0 else (on_device(kind),)
 
 
 def _names(interpreter: Interpreter, name: Kind, node: ast.AST | None) -> list[str]:

@@ -121,11 +121,11 @@ def _is_part_of_layer(context: Context, node: ast.expr) -> bool:
 
 def _is_statistic(context: Context, target: ast.expr) -> bool:
     """``bn.avg_mean``, which becomes a buffer of a layer of torch's: ``bn.running_mean``."""
-    if context.choices.style != "native" or not isinstance(target, ast.Attribute) or target.attr not in STATISTICS:
+    if not isinstance(target, ast.Attribute) or target.attr not in STATISTICS:
         return False
     kind = context.kind(target.value)
     if kind == UNKNOWN:
-        return own_name(context, target) is not None
+        return context.choices.style == "native" and own_name(context, target) is not None
     return all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in options(kind))
 
 

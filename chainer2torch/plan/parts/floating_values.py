@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Func, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, returned, unpacked
@@ -17,6 +17,7 @@ _GIVING = frozenset({"functions/array.toml", "functions/math.toml"})
 _WHOLE = frozenset({"argmax", "argmin"})
 _HELD = frozenset({"T", "array", "data", "grad"})
 _OF_LAYERS = frozenset({"W", "b", "beta", "gamma", "avg_mean", "avg_var"})
+_PARAMETERS = frozenset({"W", "beta", "gamma"})
 _METHODS = frozenset("clip copy cumsum flatten max mean min prod ravel repeat reshape squeeze".split())
 _METHODS |= {"std", "sum", "swapaxes", "take", "transpose", "var"}
 
@@ -24,6 +25,8 @@ _METHODS |= {"std", "sum", "swapaxes", "take", "transpose", "var"}
 def is_floating(context: Context, node: ast.expr, depth: int = 0) -> bool:
     """Whether a tensor is of a floating dtype for sure, also where the analysis does not know of which."""
     kinds = options(context.kind(node))
+    if _is_unknown_parameter(context, node):
+        return True
     if not all(isinstance(k, Tensor) for k in kinds):
         return False
     if all((getattr(k, "dtype", None) or "").startswith("float") for k in kinds):
@@ -52,6 +55,8 @@ def _gives_floating(context: Context, call: ast.Call, depth: int) -> bool:
         if all(isinstance(k, Tensor) for k in options(held)):
             retyped = any(keyword.arg == "dtype" for keyword in call.keywords)
             return not retyped and is_floating(context, call.func.value, depth)
+    if kinds == (UNKNOWN,):  # a model that nobody knows: its result is a Variable, and models give floating ones
+        return not isinstance(call.func, ast.Attribute) or context.kind(call.func.value) == UNKNOWN
     return all(_is_floating_call(context, call, kind, depth) for kind in kinds)
 
 
@@ -65,7 +70,7 @@ def _is_floating_call(context: Context, call: ast.Call, callee: Kind, depth: int
         made = [value for value in returned(callee.info.node) if value in context.source.parents]
         return bool(made) and all(is_floating(context, value, depth) for value in made)
     if isinstance(callee, Inst):
-        return isinstance(callee.cls, str) and callee.cls.startswith("chainer.links.")
+        return isinstance(callee.cls, str) and context.analysis.is_link(callee)
     row = context.rules.rows.get(callee.name) if isinstance(callee, Ref) else None
     if row is None or row.name.rpartition(".")[2] in _WHOLE:
         return False
@@ -74,6 +79,11 @@ def _is_floating_call(context: Context, call: ast.Call, callee: Kind, depth: int
     first = call.args[0] if call.args else None
     parts = first.elts if isinstance(first, (ast.List, ast.Tuple)) else [first]
     return row.home in _GIVING and any(part is not None and is_floating(context, part, depth) for part in parts)
+
+
+def _is_unknown_parameter(context: Context, node: ast.expr) -> bool:
+    """``model.fc.W`` of a model that nobody knows."""
+    return isinstance(node, ast.Attribute) and node.attr in _PARAMETERS and context.kind(node.value) == UNKNOWN
 
 
 def _is_of_layer(context: Context, node: ast.Attribute) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import HostArray, Kind, Ref, Tensor, options, scalar_type
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
@@ -39,10 +39,19 @@ def run(context: Context) -> Decisions:
 
 def _lacks_graph(context: Context, value: ast.expr, call: ast.Call) -> bool:
     """Whether all that may have given a name its value was computed without a graph; a leaf of its own has one."""
-    made = reaching(context, value) if isinstance(value, ast.Name) else [value]
+    made = _made(context, value) if isinstance(value, ast.Name) else [value]
     return bool(made) and all(
         _is_unrecorded(context, one, call) or _is_computed(one) and _is_of_arrays(context, one, 0) for one in made
     )
+
+
+def _made(context: Context, name: ast.Name) -> list[ast.expr]:
+    """What a name may have been given; nothing where something is added to it."""
+    scope = context.source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
+    added = [node.target for node in within(scope).of(ast.AugAssign)]
+    if any(isinstance(target, ast.Name) and target.id == name.id for target in added):
+        return []
+    return reaching(context, name)
 
 
 def _is_computed(value: ast.expr) -> bool:
@@ -96,7 +105,7 @@ def _is_of_arrays(context: Context, value: ast.expr, depth: int) -> bool:
     if depth > _DEPTH:
         return False
     if isinstance(value, ast.Name):
-        made = reaching(context, value)
+        made = _made(context, value)
         return bool(made) and all(_is_of_arrays(context, one, depth + 1) for one in made)
     if isinstance(value, ast.BinOp):
         return all(_is_of_arrays(context, side, depth + 1) for side in (value.left, value.right))
