@@ -320,7 +320,6 @@ WAYS = (
     "N = Plugin.__subclasses__()[0](V).get()",
     "N = Own().put('k', V)['k']",
     "N = register.functions['registered'](V)",
-    "N = globals()['same'](V)",
 )
 # what a link saves beside its parameters is an array or a number
 _PERSISTENT = (

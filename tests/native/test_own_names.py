@@ -33,8 +33,8 @@ def of_a_link(link):
 {more}
 def run(xs):
     layer, to = L.Linear(3, 2, initialW=1), L.Linear(3, 2, initialW=3)
-    result = dict(globals())["copied"](to, layer, xs[0][0, :2])
-    return result, dict(globals())["inner"](Gates(to)), of_a_link(Gates(to)), Data().W
+    result = globals()["copied"](to, layer, xs[0][0, :2])
+    return result, globals()["inner"](Gates(to)), of_a_link(Gates(to)), Data().W
 """
 
 
@@ -85,7 +85,7 @@ import chainer.links as L
 def factor(scale):
     return scale.W.array * 2
 def run(xs):
-    return dict(globals())["factor"](L.Scale(0, W_shape=(2,)))
+    return globals()["factor"](L.Scale(0, W_shape=(2,)))
 """)
     np.testing.assert_array_equal(theirs, ours.numpy())
     assert "compat.link_attribute(scale, 'W')" in code

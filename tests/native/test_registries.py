@@ -74,7 +74,6 @@ REGISTRIES = [
     (DICTIONARY, "@REG.register", "chainer.Chain", "REG['Mlp'](2)"),
     (OBJECT, "@register", "chainer.Chain", "register.build('Mlp', 2)"),
     (BASE, "@Base.register", "Base", "Base.registry['Mlp'](2)"),
-    ("", "", "chainer.Chain", "globals()['Mlp'](2)"),
 ]
 
 

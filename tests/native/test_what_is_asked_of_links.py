@@ -88,7 +88,7 @@ class Holder:
 
 def run(xs):
     models = {'gen': Net()}
-    holder = dict(globals())['Holder'](**models)
+    holder = globals()['Holder'](**models)
     holder.clip()
     gen = models[str('gen')]
     F.sum(gen.a(xs[0])).backward()
