@@ -134,14 +134,14 @@ def holding(v):
     yield v
 
 
-class Plugin(Box):
+class Listed(Box):
     table = {}
 
     def __init_subclass__(cls):
         cls.table[cls.__name__] = cls
 
 
-class Held(Plugin):
+class HeldOne(Listed):
     pass
 
 
@@ -151,7 +151,7 @@ class Own(dict):
         return self
 
 
-class Registry(object):
+class Register(object):
     def __init__(self):
         self.functions = {}
 
@@ -160,7 +160,7 @@ class Registry(object):
         return function
 
 
-register = Registry()
+register = Register()
 
 
 @register
@@ -316,8 +316,8 @@ WAYS = (
     "items = collections.deque([V])\nN = items.popleft()",
     "box = Box()\nbox.__dict__['value'] = V\nN = box.value",
     "N = copy.copy(Box(V)).value",
-    "N = Plugin.table['Held'](V).value",
-    "N = Plugin.__subclasses__()[0](V).get()",
+    "N = Listed.table['HeldOne'](V).value",
+    "N = Listed.__subclasses__()[0](V).get()",
     "N = Own().put('k', V)['k']",
     "N = register.functions['registered'](V)",
 )
