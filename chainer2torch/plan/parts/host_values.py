@@ -121,6 +121,7 @@ _MAKE_ARRAYS = frozenset(
         "var",
     }
 )
+_NUMBERS = ("bool", "float", "int")
 # `xp.ndim(x)`
 _NO_ARRAYS = frozenset({"allclose", "array_equal", "asnumpy", "dtype", "isscalar", "ndim", "shape", "size"})
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
@@ -309,8 +310,10 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
     if all(isinstance(k, Tensor) for k in kinds):
         is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
         return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
-    if any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, HostArray)) for k in kinds):
-        return wrap(context, decisions, node, "compat.to_host(value)")  # one caller gives a tensor, another an array
+    known = all(isinstance(k, (Tensor, HostArray)) or scalar_type(k) in _NUMBERS for k in kinds)
+    if any(isinstance(k, Tensor) for k in kinds) and known:
+        # one caller gives a tensor, another an array or a number
+        return wrap(context, decisions, node, "compat.to_host(value)")
     if may_be_torch_dtype(context, node):
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()

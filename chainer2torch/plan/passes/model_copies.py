@@ -7,7 +7,7 @@ import re
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Inst, Kind, Lst, Perhaps, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -100,6 +100,8 @@ def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
         return kind.element != UNKNOWN and any(_keeps(context, item, seen) for item in options(kind.element))
     if isinstance(kind, Tensor):
         return not kind.array
+    if isinstance(kind, Perhaps) and any(_keeps(context, one, seen) for one in options(kind.known)):
+        return True
     if kind == UNKNOWN:  # where it has a graph after all, PyTorch refuses the copy
         return context.imports_chainer and context.holds_tensors and context.analysis.once(_some_model_keeps)
     if not isinstance(kind, Inst):
