@@ -1,4 +1,4 @@
-"""A copy of what may be a Variable, of a model that nobody knows, holds its values: PyTorch copies no tensor with a graph."""
+"""A copy of what may be a Variable holds its values: PyTorch copies no tensor that has a graph."""
 
 from tests.generated import judge, printed_judge, values
 

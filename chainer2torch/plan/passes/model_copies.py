@@ -48,7 +48,8 @@ def run(context: Context) -> Decisions:
         else:
             wanted = any(_keeps(context, k, set()) for k in kinds) and not _is_fresh(context, call.args[0])
             if wanted and context.choices.style == "native":  # else PyTorch refuses the copy of what has a graph
-                wanted = kinds != (UNKNOWN,) and not context.migrated and not _is_being_made(context, call)
+                told = kinds != (UNKNOWN,) or isinstance(kinds[0], Perhaps)
+                wanted = told and not context.migrated and not _is_being_made(context, call)
         if wanted:
             operands = {"x": context.operand(call.args[0])}
             if len(call.args) == 2:
