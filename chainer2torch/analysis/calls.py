@@ -13,7 +13,7 @@ from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
 from chainer2torch.analysis.models.filled import by_callee
 from chainer2torch.analysis.models.chosen_returns import chosen_return
-from chainer2torch.analysis.models.class_methods import class_of, made_by
+from chainer2torch.analysis.models.class_methods import class_of, made_by, subclasses
 from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method, is_item
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
@@ -110,6 +110,8 @@ class Calls(LibraryCalls):
         found = join_all(results)
         if found == UNKNOWN and is_item(node):  # `chain.__getitem__('l%d' % i)` is `chain['l%d' % i]`
             found = self.item(self.facts.get(node.func.value, UNKNOWN), node.args[0], args[0])  # type: ignore[attr-defined]
+        if found == UNKNOWN and (heirs := subclasses(self, node)) is not None:
+            return heirs
         if found == UNKNOWN and isinstance(callee, (Method, Ref)) and any(map(lacks_element, args)):
             return self.not_yet()  # `xp.vstack(rows)` of rows that are to come
         return possible.called(self, node, callee, args, keywords, found) if isinstance(found, Unknown) else found

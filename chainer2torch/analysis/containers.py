@@ -11,6 +11,7 @@ from chainer2torch.analysis.kinds import (
     BOTTOM,
     NONE,
     UNKNOWN,
+    Class,
     Const,
     Dct,
     Kind,
@@ -20,12 +21,14 @@ from chainer2torch.analysis.kinds import (
     Stream,
     Tup,
     Unknown,
+    options,
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join
-from chainer2torch.analysis.models import filled, possible
+from chainer2torch.analysis.models import filled, own_dictionaries, possible
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
 _DEPTH = 4  # of lists in lists
@@ -88,6 +91,7 @@ class Containers(Interpreter):
     def item_set(self, target: ast.Subscript, kind: Kind) -> None:
         """``x[key] = value``: the dictionary or list itself has changed."""
         container = self.facts.get(target.value)
+        own_dictionaries.put(self, container, kind)
         if not isinstance(target.value, (ast.Name, ast.Attribute)):
             return
         if isinstance(container, Dct):
@@ -123,6 +127,14 @@ class Containers(Interpreter):
         if isinstance(container, Dct) and isinstance(node, (ast.Name, ast.Attribute)):
             self.container_grown(node, Dct(join(container.element, REPORTED)))
 
+    def _grown_in_class(self, target: ast.Attribute, kind: Kind) -> None:
+        """``cls.plugins.append(cls)`` fills the list of the class that holds it, also where ``cls`` is one below."""
+        for owner in options(self.facts.get(target.value, UNKNOWN)):
+            if isinstance(owner, Class):
+                bases = [base for base in self.mro(owner.info)[1:] if isinstance(base, ClassInfo)]
+                if target.attr not in owner.info.attrs and any(target.attr in base.attrs for base in bases):
+                    self.set_attribute(next(base for base in bases if target.attr in base.attrs), target.attr, kind)
+
     def container_grown(self, target: ast.expr, kind: Kind) -> None:
         """A container has become another kind: in the scope that its name is of, for all who read it there."""
         if isinstance(target, ast.Call):  # `groups.setdefault(key, []).append(value)`
@@ -132,6 +144,8 @@ class Containers(Interpreter):
                 self.container_grown(function.value, Dct(join(table.element, kind)))
             return
         self.grown_in_loop(target, kind)
+        if isinstance(target, ast.Attribute):
+            self._grown_in_class(target, kind)
         if isinstance(target, ast.Name) and target.id not in self.scopes[0]:
             env = next((env for env in self.scopes if target.id in env), None)
             module = self.module

@@ -85,20 +85,27 @@ def wrapper_of(kind: Kind) -> ast.FunctionDef | None:
 def gives_back(kind: Kind) -> FuncInfo | None:
     """The function of a decorator of the project's that returns the very function or class: one that registers it."""
     node = kind.info.node if isinstance(kind, Func) else None
-    if not isinstance(kind, Func) or isinstance(node, ast.Lambda) or node is None or not node.args.args:
+    if not isinstance(kind, Func) or isinstance(node, ast.Lambda) or node is None:
         return None
+    function = _decorated_by(kind.info)
     returned = [n.value for n in _own(node) if isinstance(n, ast.Return)]
-    same = returned and all(isinstance(v, ast.Name) and v.id == node.args.args[0].arg for v in returned)
-    return kind.info if same and kind.info.cls is None else None
+    same = returned and all(isinstance(v, ast.Name) and v.id == function for v in returned)
+    return kind.info if same else None
+
+
+def _decorated_by(decorator: FuncInfo) -> str | None:
+    """The parameter that a decorator gets the function or class in; of a method the first is its object."""
+    own = decorator.cls is not None and not decorator.is_static
+    parameters = decorator.node.args.args[1 if own else 0 :]
+    return parameters[0].arg if parameters else None
 
 
 def _hands_on(decorator: FuncInfo) -> bool:
-    node = decorator.node
-    if isinstance(node, ast.Lambda):
-        return bool(node.args.args) and isinstance(node.body, ast.Name) and node.body.id == node.args.args[0].arg
-    if decorator.cls is not None or not node.args.args:
+    node, function = decorator.node, _decorated_by(decorator)
+    if function is None:
         return False
-    function = node.args.args[0].arg
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Name) and node.body.id == function
     inner = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
     returned = [_wrapped(n.value) for n in _own(node) if isinstance(n, ast.Return)]
     return bool(returned) and all(

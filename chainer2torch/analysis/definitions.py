@@ -12,7 +12,7 @@ import random
 
 from chainer2torch.analysis.decorators import changes_meaning, decorator_name, gives_back, keeps_meaning, wrapper_of
 from chainer2torch.analysis.interpreter import Environment, Interpreter
-from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Kind, Lst, Ref
+from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Inst, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
 from chainer2torch.analysis.models import assigned, field_classes, filled
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -91,10 +91,9 @@ class Definitions(Interpreter):
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Kind) -> Kind:
         """What the decorators of a function or class make of it; those that register it are called with it."""
         kinds = [self._visited_now(d) for d in node.decorator_list]
-        for registering in filter(None, map(gives_back, kinds)):
-            self.call_function(registering, None, [made], {}, None)
-            if registering in self.queued:  # at once: who asks the registry next must not find it empty
-                self.visit(registering)
+        for kind in kinds:
+            if (registering := gives_back(kind)) is not None:
+                self._registered(registering, kind.receiver if isinstance(kind, Func) else None, [made], {})
         if all(
             decorator_name(self, d) is not None or keeps_meaning(self, d, kind)
             for d, kind in zip(node.decorator_list, kinds)
@@ -103,6 +102,12 @@ class Definitions(Interpreter):
         if isinstance(made, Func) and self._is_wrapped(made.info, node.decorator_list, kinds):
             return made
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
+
+    def _registered(self, by: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind]) -> None:
+        """Calls what registers a function or class at once: who asks the registry next must not find it empty."""
+        self.call_function(by, receiver, args, keywords, None)
+        if by in self.queued:
+            self.visit(by)
 
     def _is_wrapped(self, info: FuncInfo, decorators: list[ast.expr], kinds: list[Kind]) -> bool:
         """Whether decorators put in a function's place what hands on all arguments, and gives something else."""
@@ -122,6 +127,8 @@ class Definitions(Interpreter):
         if kind is BOTTOM and isinstance(maker, Func) and maker.info in self.queued:
             self.visit(maker.info)
             kind = self.expr(decorator)
+        if isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and not self.is_link(kind):
+            return self.class_attribute(kind.cls, "__call__", kind)  # an object that is called with the function
         return kind
 
     def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, cls: ClassInfo | None) -> FuncInfo:
@@ -136,7 +143,7 @@ class Definitions(Interpreter):
                 names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list]
                 info.is_property = any(name.endswith("property") for name in names)  # cached_property ...
                 info.is_static = "staticmethod" in names
-                info.is_classmethod = "classmethod" in names
+                info.is_classmethod = "classmethod" in names or cls is not None and info.name == "__init_subclass__"
             self.functions[node] = info
             self.enqueue(info)
             if self.func is not None:
@@ -163,8 +170,7 @@ class Definitions(Interpreter):
         if bases != info.bases:
             info.bases = bases
             self.forget_hierarchy()
-        for keyword in node.keywords:
-            self.expr(keyword.value)
+        keywords = {keyword.arg or "": self.expr(keyword.value) for keyword in node.keywords}
         made = field_classes.named_tuple(node, bases)
         self.store(node.name, self._decorated(node, Class(info)) if made is None else made)
         outer = self.scopes
@@ -190,6 +196,10 @@ class Definitions(Interpreter):
                 self.set_attribute(info, name, kind)
         if node.decorator_list:
             assigned.by_decorators(self, info)
+        bases_of = [owner for owner in self.mro(info)[1:] if isinstance(owner, ClassInfo)]
+        heard = next((o.methods["__init_subclass__"] for o in bases_of if "__init_subclass__" in o.methods), None)
+        if heard is not None:
+            self._registered(heard, Class(info), [], {name: kind for name, kind in keywords.items() if name})
 
 
 def _is_setter(node: ast.FunctionDef | ast.AsyncFunctionDef, *which: str) -> bool:

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, possible, sequences
+from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
 from chainer2torch.analysis.folding import fold, repeated, row, table
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
@@ -290,7 +290,7 @@ class Expressions(Interpreter):
                 return UNKNOWN  # all keys are known but this one: it was put there out of sight
             return self.not_yet() if kind.element is BOTTOM else kind.element
         if isinstance(kind, Inst):
-            return self.method_result(kind, "__getitem__", [index], node)
+            return own_dictionaries.item(self, kind, self.method_result(kind, "__getitem__", [index], node))
         return possible.item(self, kind, node, index)
 
     def iterated(self, kind: Kind) -> Kind:

@@ -29,7 +29,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     Union,
 )
-from chainer2torch.analysis.lattice import join
+from chainer2torch.analysis.lattice import join, unsure
 
 
 def describe(kind: Kind) -> str:
@@ -126,6 +126,8 @@ def _parsed(spec: str, bound: dict[str, Kind]) -> Kind:
         return NONE
     if words[0] in ("int", "float", "bool", "str"):
         return Scalar(words[0])
+    if words[0] == "perhaps":
+        return unsure(parse_spec(spec.removeprefix("perhaps "), bound))
     if words[0] == "number":
         return _NUMBER
     if words[0] == "reported":

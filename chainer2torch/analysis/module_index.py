@@ -196,16 +196,15 @@ class ClassInfo:
 
     @functools.cached_property
     def persistent(self) -> frozenset[str]:
-        """The names in ``self.register_persistent('name')``: arrays under them are buffers."""
+        """The names in ``self.register_persistent('name')``, also those of a loop: arrays under them are buffers."""
         return frozenset(
-            call.args[0].value
+            name
             for call in within(self.node).of(ast.Call)
             if isinstance(call.func, ast.Attribute)
             and call.func.attr in ("register_persistent", "add_persistent")
             and isinstance(call.func.value, ast.Name)
             and call.args
-            and isinstance(call.args[0], ast.Constant)
-            and isinstance(call.args[0].value, str)
+            for name in _texts(self.node, call.args[0])
         )
 
     @functools.cached_property
@@ -218,6 +217,20 @@ class ClassInfo:
             for target in node.targets
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
         )
+
+
+def _texts(around: ast.AST, name: ast.expr) -> set[str]:
+    """The text itself, or those that a loop gives a name in turn where they are written: ``for n in ('a', 'b')``."""
+    if isinstance(name, ast.Constant):
+        return {name.value} if isinstance(name.value, str) else set()
+    loops = within(around).of(ast.For) if isinstance(name, ast.Name) else []
+    return {
+        text.value
+        for loop in loops
+        if name in nodes_of(loop) and ast.unparse(loop.target) == ast.unparse(name)
+        for text in getattr(loop.iter, "elts", ())
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    }
 
 
 def _is_sent(value: ast.expr) -> bool:

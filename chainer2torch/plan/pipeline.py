@@ -40,6 +40,7 @@ from chainer2torch.plan.passes import (
     differentiated,
     element_keys,
     fold,
+    first_gradients,
     first_setups,
     foreign_bases,
     given_to_torch,
@@ -69,6 +70,8 @@ from chainer2torch.plan.passes import (
     texts,
     unrecorded_functions,
     unresolved,
+    whole_parameters,
+    without_graph,
 )
 
 Run = Callable[[Context], Iterable[Item]]
@@ -154,6 +157,9 @@ PASSES: tuple[Pass, ...] = (
     _pass("device_texts", device_texts.run),
     _pass("link_members", link_members.run),
     _pass("first_setups", first_setups.run),
+    _pass("first_gradients", first_gradients.run),
+    _pass("whole_parameters", whole_parameters.run),
+    _pass("without_graph", without_graph.run),
     _pass("computed_parameters", computed_parameters.run),
     _pass("model_copies", model_copies.run),
     _pass(

@@ -142,9 +142,9 @@ def test_set_grad_refuses_what_chainer_refuses(bad):
     differential.check_raises(in_chainer, in_torch, ["f32[2,3]", bad])
 
 
-def test_set_array_refuses_another_dtype():
-    with pytest.raises(TypeError):
-        variables.set_array(torch.zeros(2), np.zeros(2))
+def test_set_array_refuses_whole_numbers_where_a_gradient_is_required():
+    with pytest.raises(RuntimeError):
+        variables.set_array(torch.zeros(2, requires_grad=True), np.arange(2))
 
 
 def test_backward_needs_a_gradient_of_several_numbers():

@@ -43,7 +43,7 @@ def judged(text: str, style: str = "native") -> tuple[str, str, str]:
             return judge.REFUSED, f"{type(error).__name__}: {error}", text
         try:
             result = migrate_source(text, options=Options(style=style))
-            helpers = native_programs.helpers(result)
+            helpers = native_programs.helpers(result, style)
         except Exception as error:
             return judge.BROKEN, f"{type(error).__name__}: {error}", text
         both = f"{text}\n# ---- migrated\n{result.code}"

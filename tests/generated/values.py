@@ -134,6 +134,49 @@ def holding(v):
     yield v
 
 
+class Listed(Box):
+    table = {}
+
+    def __init_subclass__(cls):
+        cls.table[cls.__name__] = cls
+
+
+class HeldOne(Listed):
+    pass
+
+
+class Own(dict):
+    def put(self, key, value):
+        self[key] = value
+        return self
+
+
+class Register(object):
+    def __init__(self):
+        self.functions = {}
+
+    def __call__(self, function):
+        self.functions[function.__name__] = function
+        return function
+
+
+register = Register()
+
+
+@register
+def registered(v):
+    return v
+
+
+class Kept(chainer.Link):
+    def __init__(self, v=None, w=0):
+        super(Kept, self).__init__()
+        self.add_persistent('value', v)
+        self.other, self.third = v, w
+        for name in ('other', 'third'):
+            self.register_persistent(name)
+
+
 TABLE = {'same': same, 'first': first}
 KEPT = []
 
@@ -273,7 +316,20 @@ WAYS = (
     "items = collections.deque([V])\nN = items.popleft()",
     "box = Box()\nbox.__dict__['value'] = V\nN = box.value",
     "N = copy.copy(Box(V)).value",
+    "N = Listed.table['HeldOne'](V).value",
+    "N = Listed.__subclasses__()[0](V).get()",
+    "N = Own().put('k', V)['k']",
+    "N = register.functions['registered'](V)",
 )
+# what a link saves beside its parameters is an array or a number
+_PERSISTENT = (
+    "N = Kept(V).value",
+    "N = Kept(V, 1).other",
+    "Kept(1)\nN = Kept(V).other",
+    "Kept()\nN = Kept(V).value",
+    "saver = Kept(0)\nsaver.value = V\nN = saver.value",
+)
+WAYS_OF_SORT = dict.fromkeys(("rows", "labels", "number"), _PERSISTENT)
 _WRITTEN = (
     "print(V)",
     "print('%s' % (V,))",
@@ -364,6 +420,13 @@ ENDS = {
         "a, b = V.shape\nprint(a * b)",
         "print(V.take([0], axis=0))",
         "print(V.prod(), V.nbytes)",
+        "model.fc.W.data[...] = V[:3]\nprint(model.fc.W.data)",
+        "model.fc.b.array = V[0]\nprint(model.fc.b.array)",
+        "bn = L.BatchNormalization(3)\nbn.avg_mean = V[0]\nprint(bn.avg_mean)",
+        "print(F.n_step_rnn(1, 0., V[None, :1], [[V[:3], V[:3]]], [[V[0], V[0]]], [V])[1][0].array)",
+        "from PIL import Image\nprint(Image.fromarray(np.uint8(V * 99)).size)",
+        "box = Own()\nbox['k'] = V\nprint(box['k'].sum())",
+        "link = Kept(V)\nprint(link.value, link.other, [link.third])",
     ),
     "labels": (
         *_OF_ARRAYS,
@@ -393,6 +456,12 @@ ENDS = {
         "print([i for i, e in enumerate(V) if e == 2])",
         "print(sorted(zip(V, ts)))",
         "print(V[0] / 2, V[0] // 2, V[0] % 2)",
+        "print((V * model(xs).array[:3, :1].sum(axis=1)[0]).shape)",
+        "w = V[:3]\nprint((w * model(xs).array[0]).dtype, (model.fc.b.array - w).dtype, (w @ model.fc.W.array).dtype)",
+        "model.fc.b.data[...] = V[:3]\nprint(model.fc.b.data)",
+        "print(L.Linear(3, 3, initial_bias=V[:3]).b.array)",
+        "bn = L.BatchNormalization(3)\nbn.avg_mean[...] = V[:3]\nprint(bn.avg_mean)",
+        "print(Kept(V).value, Kept(V).other)",
     ),
     "variable": (
         "print(V.shape)",
@@ -552,7 +621,8 @@ class Values:
         """The statements of one value."""
         sort, source = self.draw.choice(self.sources)
         lines = [f"v{self.count} = {source}"]
-        for way in self.draw.sample(WAYS, self.draw.choice([1, 1, 2, 3])):
+        ways = WAYS + WAYS_OF_SORT.get(sort, ())
+        for way in self.draw.sample(ways, self.draw.choice([1, 1, 2, 3])):
             lines += named(way, N=f"v{self.count + 1}", V=f"v{self.count}")
             self.count += 1
         for end in self.draw.sample(self.ends[sort], 2):

@@ -1,6 +1,7 @@
 """Optimizers of a program's own, and hooks of single parameters, beside Chainer's."""
 
 import pytest
+from tests.generated import judge, printed_judge, values
 from tests.support.native_programs import HEAD, check
 
 from chainer2torch.engine import Options, migrate_source
@@ -335,3 +336,33 @@ def train(model):
     return [float(model.l1.W.array.sum()), optimizer.t]
 """
     check(program)
+
+
+OPTIMIZERS = [
+    "Adam()",
+    "AMSGrad()",
+    "AdaGrad()",
+    "AdaDelta()",
+    "RMSprop()",
+    "MomentumSGD(0.1)",
+    "SMORMS3()",
+    "SGD(0.1)",
+]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_state_has_chainers_names_and_is_written_as_its_arrays(optimizer):
+    body = f"""\
+    opt = optimizers.{optimizer}
+    opt.setup(model)
+    opt.update()
+    opt.update()
+    print(opt.t)
+    for name, p in sorted(model.namedparams()):
+        state = p.update_rule.state
+        print(name, p.update_rule.t, sorted(state or {{}}))
+        for key in sorted(state or {{}}):
+            print(key, state[key], state[key].sum())
+"""
+    verdict, detail, text = printed_judge.judged(values.HEAD + body)
+    assert verdict == judge.SAME, f"{detail}\n{text}"

@@ -77,10 +77,10 @@ def one_order():
         yield
 
 
-def helpers(result):
+def helpers(result, style="native"):
     """The module of helpers that the migrated program imports, without the parts whose names it does not say."""
     module = types.ModuleType("chainer_compat")
-    text = compat_file.build(result.helpers, style="native", said=said.words(result.code))
+    text = compat_file.build(result.helpers, style=style, said=said.words(result.code))
     exec(compile(text, "<chainer_compat>", "exec"), module.__dict__)
     return module
 

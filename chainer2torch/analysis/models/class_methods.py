@@ -1,9 +1,14 @@
-"""Class methods: ``cls`` is each of the classes by which one is called, and ``cls(...)`` makes one of that class."""
+"""Class methods: ``cls`` is each of the classes by which one is called, and ``cls(...)`` makes one of that class.
+
+And what Python itself tells of a class: ``Base.__subclasses__()``.
+"""
 
 from __future__ import annotations
 
+import ast
+
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import Class, Inst, Kind, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Lst, options
 from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
@@ -31,4 +36,13 @@ def _is_of(interpreter: Interpreter, kind: Kind, cls: ClassInfo) -> bool:
     return isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and cls in interpreter.mro(kind.cls)
 
 
-__all__ = ["class_of", "made_by"]
+def subclasses(interpreter: Interpreter, node: ast.Call) -> Kind | None:
+    """The classes of the project below one, in ``Base.__subclasses__()``; those of any depth, who may ask again."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "__subclasses__" or node.args:
+        return None
+    asked = options(interpreter.facts.get(node.func.value, UNKNOWN))
+    heirs = [Class(heir) for kind in asked if isinstance(kind, Class) for heir in interpreter.heirs(kind.info)]
+    return Lst(join_all(heirs)) if heirs else None  # type: ignore[arg-type]
+
+
+__all__ = ["class_of", "made_by", "subclasses"]

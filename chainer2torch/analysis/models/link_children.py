@@ -21,7 +21,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import generalized, join, join_all
+from chainer2torch.analysis.lattice import generalized, join, join_all, unsure
 from chainer2torch.analysis.models import computed_children
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.written_items import Written, written, written_pairs
@@ -116,11 +116,21 @@ def _put(interpreter: Interpreter, cls: ClassInfo, own: Written) -> bool:
 
 
 def _persistent(first: Kind) -> Kind:
-    """What a persistent is, by its first value: a buffer, or a number, which one object may have and not another."""
-    kinds = [on_device(k) if isinstance(k, (HostArray, Tensor)) else generalized(k) for k in options(first)]
+    """What a persistent is, by its first value: a buffer, or a number, which one object may have and not another.
+
+    Of a value that nobody knows it may be a buffer.
+    """
+    kinds = [one for k in options(first) for one in _saved(k)]
     numbers = ("bool", "float", "int")
-    known = all(k is BOTTOM or isinstance(k, Tensor) or scalar_type(k) in numbers for k in kinds)
-    return join_all(kinds) if known else UNKNOWN
+    known = all(k is BOTTOM or isinstance(k, (HostArray, Tensor)) or scalar_type(k) in numbers for k in kinds)
+    return join_all(kinds) if known else unsure(Tensor(array=True), *kinds)
+
+
+def _saved(kind: Kind) -> tuple[Kind, ...]:
+    """What is kept of a value: an array becomes a tensor, a number of NumPy's (or an array without axes) may stay."""
+    if not isinstance(kind, (HostArray, Tensor)):
+        return (generalized(kind),)
+    return (kind, on_device(kind)) if isinstance(kind, HostArray) and kind.rank == 0 else (on_device(kind),)
 
 
 def _names(interpreter: Interpreter, name: Kind, node: ast.AST | None) -> list[str]:
@@ -155,12 +165,16 @@ def _shape_by_keyword(interpreter: Interpreter, node: ast.AST | None) -> Kind:
     return next((interpreter.facts.get(k.value, UNKNOWN) for k in keywords if k.arg == "shape"), UNKNOWN)
 
 
-def register_persistent(interpreter: Interpreter, receiver: Inst, name: Kind) -> None:
-    """An array that ``self.register_persistent('mean')`` names becomes a buffer: a tensor."""
-    if isinstance(receiver.cls, ClassInfo) and isinstance(name, Const):
-        for kind in options(interpreter.attribute(receiver, str(name.value))):
+def register_persistent(interpreter: Interpreter, receiver: Inst, name: Kind, node: ast.AST | None) -> None:
+    """An array that ``self.register_persistent('mean')`` names becomes a buffer: a tensor; a loop may give the name."""
+    if not isinstance(receiver.cls, ClassInfo):
+        return
+    for attribute in _names(interpreter, name, node):
+        for kind in options(interpreter.attribute(receiver, attribute)):
             if isinstance(kind, HostArray):
-                interpreter.set_attribute(receiver.cls, str(name.value), Tensor(kind.rank, kind.dtype, array=True))
+                interpreter.set_attribute(receiver.cls, attribute, Tensor(kind.rank, kind.dtype, array=True))
+            elif isinstance(kind, Unknown):
+                interpreter.set_attribute(receiver.cls, attribute, unsure(kind, Tensor(array=True)))
 
 
 def hold_predictor(interpreter: Interpreter, cls: ClassInfo, args: list[Kind], keywords: dict[str, Kind]) -> None:

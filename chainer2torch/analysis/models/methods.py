@@ -196,7 +196,7 @@ def _object(interpreter: Interpreter, call: MethodCall) -> Inst:
 def _register_persistent(interpreter: Interpreter, call: MethodCall) -> None:
     """``link.register_persistent(name)`` makes a buffer of an attribute."""
     if call.args and interpreter.is_link(call.receiver):
-        register_persistent(interpreter, _object(interpreter, call), call.args[0])
+        register_persistent(interpreter, _object(interpreter, call), call.args[0], call.node)
 
 
 def _put_into_list(interpreter: Interpreter, call: MethodCall) -> None:

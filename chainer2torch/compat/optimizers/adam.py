@@ -98,7 +98,7 @@ class Adam(GradientMethod):
             return
         # torch divides by sqrt(v / fix2) + eps where Chainer divides by sqrt(v) + eps and multiplies with sqrt(fix2)
         eps = hp["eps"] / math.sqrt(1.0 - hp["beta2"] ** t) if hp["eps"] else 0.0
-        steps = [self._step_tensor(param, state, t) for param, state in zip(params, states, strict=True)]
+        steps = [self._step_tensor(param, t) for param in params]
         _torch_adam(
             params,
             grads,
@@ -116,15 +116,18 @@ class Adam(GradientMethod):
             maximize=False,
         )
 
-    @staticmethod
-    def _step_tensor(param: torch.Tensor, state: dict[str, Any], t: int) -> torch.Tensor:
-        """torch's own counter, which its function increments: made anew only when it does not stand at ``t - 1``."""
-        step = state.get("step")
-        if step is None or state["updates"] != t - 1 or step.device != param.device:
+    def _step_tensor(self, param: torch.Tensor, t: int) -> torch.Tensor:
+        """torch's own counter, which its function increments: made anew only when it does not stand at ``t - 1``.
+
+        It stays out of the state, which has Chainer's names alone.
+        """
+        steps = vars(self).setdefault("_steps", {})
+        step, updates = steps.get(id(param), (None, 0))
+        if step is None or updates != t - 1 or step.device != param.device:
             # float32 whatever torch's default: the fused kernel of a GPU reads it so
-            step = state["step"] = torch.full((), t - 1.0, device=param.device, dtype=torch.float32)
-        state["updates"] = t
-        return step
+            step = torch.full((), t - 1.0, device=param.device, dtype=torch.float32)
+        steps[id(param)] = step, t
+        return step  # type: ignore[no-any-return]
 
     def _update_with_bounds(
         self, params: _Tensors, grads: _Tensors, states: _States, hp: dict[str, Any], t: int

@@ -106,16 +106,14 @@ def set_array(x: torch.Tensor, array: Any) -> None:
 
     Args:
         x: a tensor, or a parameter without a shape, which gets the array's.
-        array: a tensor or array of the same dtype.
+        array: a tensor or array, whose dtype ``x`` has from now on.
     Raises:
-        TypeError: ``array`` has another dtype, which a tensor cannot change in place.
+        RuntimeError: ``array`` holds whole numbers, and ``x`` requires a gradient.
     Source: chainer.Variable.array (assigned).
     """
     array = torch.as_tensor(array, device=x.device).detach()
-    if array.dtype != x.dtype:
-        raise TypeError(f"a tensor of {x.dtype} cannot hold an array of {array.dtype}")
     if isinstance(x, UninitializedParameter):
-        x.materialize(array.shape)  # or the first input would fill it anew
+        x.materialize(array.shape, dtype=array.dtype)  # or the first input would fill it anew
     x.data = array
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Inst, Kind, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -15,6 +15,7 @@ from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.questions.asked_names import OF_LINKS, STATISTICS
 from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept, own_class
+from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
 
@@ -47,6 +48,7 @@ def add_persistent(context: Context, decisions: Decisions, node: ast.AST, row: R
         and not call.keywords
         and context.choices.style == "native"
         and _are_arrays(context.kind(call.args[1]))
+        and not may_hold_none(context, call.args[1])
     ):
         name, value = call.args
         operands = {key: context.operand(one) for key, one in (("self", node.value), ("name", name), ("value", value))}
@@ -72,15 +74,25 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
         if _is_statistic(context, target):
             if _is_statistic(context, node.value) or all(isinstance(kind, Tensor) for kind in kinds):
                 continue
-            decisions.wrap(node.value, tensor_of(context, node.value))
+            _set(context, decisions, node.value)
         elif (
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
             and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
-            and (cls := own_class(context, target)) is not None
-            and _is_tensor(context, cls, node, target)
+            and (
+                ((cls := own_class(context, target)) is not None and _is_tensor(context, cls, node, target))
+                or cls is None
+                and _is_buffer(context, target)
+            )
         ):
-            decisions.wrap(node.value, tensor_of(context, node.value))
+            _set(context, decisions, node.value)
+
+
+def _set(context: Context, decisions: Decisions, value: ast.expr) -> None:
+    """Makes a tensor of what a buffer is set to, and leaves None as it is."""
+    if context.kind(value) != NONE:
+        without = may_hold_none(context, value)
+        decisions.wrap(value, "compat.from_host(value)" if without else tensor_of(context, value))
 
 
 def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr, value: ast.expr) -> None:
@@ -109,12 +121,21 @@ def _is_part_of_layer(context: Context, node: ast.expr) -> bool:
 
 def _is_statistic(context: Context, target: ast.expr) -> bool:
     """``bn.avg_mean``, which becomes a buffer of a layer of torch's: ``bn.running_mean``."""
-    if context.choices.style != "native" or not isinstance(target, ast.Attribute) or target.attr not in STATISTICS:
+    if not isinstance(target, ast.Attribute) or target.attr not in STATISTICS:
         return False
     kind = context.kind(target.value)
     if kind == UNKNOWN:
-        return own_name(context, target) is not None
+        return context.choices.style == "native" and own_name(context, target) is not None
     return all(isinstance(k, Inst) and isinstance(k.cls, str) and context.analysis.is_link(k) for k in options(kind))
+
+
+def _is_buffer(context: Context, target: ast.Attribute) -> bool:
+    """Whether an array under this name is a buffer of a link of the project's, which is not in its own class here."""
+    kinds = options(context.kind(target.value))
+    return all(
+        isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and context.analysis.is_buffer(kind.cls, target.attr)
+        for kind in kinds
+    )
 
 
 def _is_tensor(context: Context, cls: ClassInfo, node: ast.Assign, target: ast.Attribute) -> bool:
@@ -131,7 +152,8 @@ def _assigned(context: Context, statement: ast.AST | None) -> ast.Assign | None:
     block = context.source.block(statement)  # type: ignore[arg-type]
     for other in reversed(block[: block.index(statement)]):  # type: ignore[arg-type]
         if isinstance(other, ast.Assign) and _sets(other, name):
-            return other if _are_arrays(context.kind(other.value)) and _once(context, other, name) else None
+            sure = _are_arrays(context.kind(other.value)) and not may_hold_none(context, other.value)
+            return other if sure and _once(context, other, name) else None
         if any(isinstance(one, ast.Attribute) and one.attr == name for one in nodes_of(other)):
             return None
     return None

@@ -1,19 +1,81 @@
-"""Factors of a product of matrices in one dtype: NumPy converts them, PyTorch refuses others."""
+"""One dtype for both sides of an operator: NumPy makes float64 of whole numbers beside floating ones, PyTorch does not.
+
+It computes in float32 there, and refuses to multiply matrices of two dtypes.
+"""
 
 from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Kind, Tensor
+from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options, scalar_type
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.parts.floating_values import is_floating
 from chainer2torch.plan.parts.host_values import wrap
 
 _ORDERED = {"bool": 0, "int32": 1, "int64": 2, "float32": 3, "float64": 4}
 
+_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_WIDE = frozenset({"int32", "int64"})  # beside these no floating number stays as it is
+
+
+def made_double(context: Context, kind: Kind, other: ast.expr) -> str:
+    """What makes whole numbers of the host float64, as NumPy computes with them beside floating ones.
+
+    A product of matrices wants both sides in that: the floating side of the host, too.
+    """
+    if not all(isinstance(k, HostArray) for k in options(kind)):
+        return ""
+    whole = _is_wide(kind) and _is_narrow(context, other)
+    around = context.source.parents.get(other)
+    factor = isinstance(around, ast.BinOp) and isinstance(around.op, ast.MatMult)
+    product = factor and _is_wide(context.analysis.kind(other)) and _are_narrow(kind)
+    return ".double()" if whole or product else ""
+
+
+def _is_wide(kind: Kind) -> bool:
+    return all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in options(kind)) and all(
+        getattr(k, "dtype", None) in _WIDE for k in options(kind)
+    )
+
+
+def becomes_double(context: Context, op: ast.operator, kind: Kind, side: ast.expr) -> bool:
+    """Whether NumPy computes in float64 where PyTorch would take float32: whole numbers and floating ones."""
+    if not (isinstance(kind, Tensor) and kind.array and kind.dtype in _WHOLE):
+        return False
+    other = context.analysis.kind(side)
+    if isinstance(op, ast.Div):
+        if scalar_type(other) in ("int", "bool", "float"):
+            return True
+        if isinstance(other, Tensor) and other.dtype in _WHOLE:
+            return True
+    if scalar_type(other) == "float":
+        return True
+    return kind.dtype in _WIDE and kind.rank != 0 and _is_narrow(context, side)
+
+
+def _is_narrow(context: Context, side: ast.expr) -> bool:
+    """Whether it is an array of floating numbers, and not of float64 for sure; which size they have is not asked."""
+    kinds = options(context.analysis.kind(side))
+    if all(isinstance(k, HostArray) for k in kinds):
+        return _are_narrow(context.analysis.kind(side))
+    arrays = all(isinstance(k, Tensor) and k.array for k in kinds)
+    wide = all(isinstance(k, Tensor) and k.dtype == "float64" for k in kinds)
+    return arrays and not wide and is_floating(context, side)
+
+
+def _are_narrow(kind: Kind) -> bool:
+    return all(getattr(k, "dtype", None) in ("float16", "float32") for k in options(kind))
+
 
 def same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, right: ast.expr, b: Kind) -> None:
     """Converts one factor of a product of matrices, as NumPy does; PyTorch multiplies equal dtypes only."""
+    for whole, other in ((a, right), (b, left)):
+        if _is_wide(whole) and _is_narrow(context, other) and (isinstance(a, Tensor) or isinstance(b, Tensor)):
+            for side, kind in ((left, a), (right, b)):
+                if isinstance(kind, Tensor):
+                    wrap(context, decisions, side, "value.double()")
+            return  # of the host: that one is made double where it becomes a tensor
     if not all(isinstance(k, Tensor) and k.array for k in (a, b)):
         return
     dtypes = {k.dtype or "" for k in (a, b) if isinstance(k, Tensor)}
@@ -26,4 +88,4 @@ def same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, 
             wrap(context, decisions, side, f"value.to(torch.{common})")
 
 
-__all__ = ["same_dtype"]
+__all__ = ["becomes_double", "made_double", "same_dtype"]

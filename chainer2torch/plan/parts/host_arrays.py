@@ -32,6 +32,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.tensor_arguments import for_nothing, tensor_arguments
 from chainer2torch.plan.parts.assigned_values import assigned, reaching, returned, surely_since, unpacked
 from chainer2torch.plan.parts.host_values import wrap
+from chainer2torch.plan.parts.nested_arrays import tensors_within
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -150,6 +151,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
         return "compat.from_host(value)" if comes_from_host(context, argument) else None
     if isinstance(kind, Lst) and kind.element == UNKNOWN and comes_from_host(context, argument):
         return "compat.from_host(value)"
+    if layer and (nested := tensors_within(kind)) is not None:
+        return nested
     if kind == entering(kind, layer):
         return None
     if isinstance(kind, Union) and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered):

@@ -23,6 +23,7 @@ from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
+from chainer2torch.plan.parts.nested_arrays import holds_arrays_within
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.receivers import is_of_arrays_alone
@@ -34,19 +35,25 @@ _OF_HOST_ARRAYS = frozenset(
         "PIL",
         "cPickle",
         "cv2",
+        "gym",
+        "gymnasium",
         "h5py",
         "imageio",
         "joblib",
         "librosa",
         "matplotlib",
+        "moviepy",
         "pandas",
         "pickle",
+        "plotly",
         "pylab",
         "scipy",
         "seaborn",
         "skimage",
         "sklearn",
         "soundfile",
+        "visdom",
+        "wandb",
     }
 )
 # methods of plots, tables and logs of such libraries: their objects have no kind of their own
@@ -114,6 +121,7 @@ _MAKE_ARRAYS = frozenset(
         "var",
     }
 )
+_NUMBERS = ("bool", "float", "int")
 # `xp.ndim(x)`
 _NO_ARRAYS = frozenset({"allclose", "array_equal", "asnumpy", "dtype", "isscalar", "ndim", "shape", "size"})
 _STATISTICS = ("avg_mean", "avg_var")  # of layers alone
@@ -156,6 +164,8 @@ def to_host_if_array(context: Context, decisions: Decisions, node: ast.expr) -> 
             # a sum that starts from 0, or from an array of NumPy
             summed = context.choices.style == "native" and is_summed(context, node)
             wrap(context, decisions, node, "value.cpu().numpy()" if summed else "compat.to_host(value)")
+        elif holds_arrays_within(context.analysis.kind(node)):
+            wrap(context, decisions, node, "compat.shown(value)")  # rows of a table
 
 
 def is_held_by_anything(context: Context, node: ast.expr, names: frozenset[str] = frozenset()) -> bool:
@@ -300,8 +310,10 @@ def to_host(context: Context, decisions: Decisions, node: ast.expr) -> bool:
     if all(isinstance(k, Tensor) for k in kinds):
         is_array = all(isinstance(k, Tensor) and k.array for k in kinds)
         return wrap(context, decisions, node, "value.cpu().numpy()" if is_array else "value.detach().cpu().numpy()")
-    if any(isinstance(k, Tensor) for k in kinds) and all(isinstance(k, (Tensor, HostArray)) for k in kinds):
-        return wrap(context, decisions, node, "compat.to_host(value)")  # one caller gives a tensor, another an array
+    known = all(isinstance(k, (Tensor, HostArray)) or scalar_type(k) in _NUMBERS for k in kinds)
+    if any(isinstance(k, Tensor) for k in kinds) and known:
+        # one caller gives a tensor, another an array or a number
+        return wrap(context, decisions, node, "compat.to_host(value)")
     if may_be_torch_dtype(context, node):
         return wrap(context, decisions, node, "compat.numpy_dtype(value)")
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()

@@ -27,6 +27,7 @@ from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
 from chainer2torch.plan.parts.chosen_elements import into_chosen, is_tensor
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
+from chainer2torch.plan.parts.host_objects import into_object
 from chainer2torch.plan.parts.kept_sums import sum_of_its_own
 from chainer2torch.plan.parts.mixed_updates import into_either, into_host_array, may_meet
 from chainer2torch.plan.questions.augmented_assignments import (
@@ -313,6 +314,7 @@ def store(context: Context, decisions: Decisions, node: ast.Assign) -> None:
             kind = context.analysis.kind(target.value)
             _into_tensor(context, decisions, node.value, kind, target)
             into_either(context, decisions, node.value, kind)
+            into_object(context, decisions, target, node.value)
             if len(node.targets) == 1:
                 into_host_array(context, decisions, node.value, kind)
             into_part_of_layer(context, decisions, target, node.value)

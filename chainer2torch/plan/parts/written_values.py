@@ -172,6 +172,8 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             _array_of_variable(context, decisions, node, "compat.shown(value)")
         elif _is_variable(context, node, kind):
             _array_of_variable(context, decisions, node)
+        elif not context.migrated and all(isinstance(one, Tensor) for one in options(kind)) and _is_of_either(kind):
+            _array_of_variable(context, decisions, node, "compat.shown(value)")
         else:
             to_host_if_array(context, decisions, node)
 
@@ -201,6 +203,11 @@ def _is_variable(context: Context, node: ast.expr, kind: Kind) -> bool:
     values = reaching(context, node) if isinstance(node, ast.Name) else [node]
     computed = bool(values) and all(_is_computed(context, value) for value in values)
     return computed and any(isinstance(k, Tensor) and not k.array for k in kinds)
+
+
+def _is_of_either(kind: Kind) -> bool:
+    """Whether it is an array on some ways, and a Variable on others: ``same(x.array)`` beside ``same(x)``."""
+    return any(isinstance(one, Tensor) and one.either and not one.array for one in options(kind))
 
 
 def _is_computed(context: Context, value: ast.expr) -> bool:

@@ -29,11 +29,12 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
-from chainer2torch.plan.parts.common_dtypes import same_dtype
+from chainer2torch.plan.parts.common_dtypes import becomes_double, made_double, same_dtype
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes, is_no_dtype
 from chainer2torch.plan.parts.host_branches import handed_on_host
 from chainer2torch.plan.parts.divided_counts import divided
+from chainer2torch.plan.parts.host_objects import is_method_of_library
 from chainer2torch.plan.parts.host_values import (
     host_array_of,
     is_held_by_anything,
@@ -145,7 +146,11 @@ def _call(context: Context, decisions: Decisions, call: ast.Call) -> None:
         _numpy_call(context, decisions, call, f"random.{callee.name}", arguments)
     elif isinstance(callee, Ref) and callee.name == "builtins.isinstance":
         tested_class(context, decisions, call)
-    elif isinstance(callee, Ref) and takes_host_arrays(callee.name) or is_host_method(context, call, callee):
+    elif (
+        isinstance(callee, Ref)
+        and takes_host_arrays(callee.name)
+        or (is_host_method(context, call, callee) or is_method_of_library(context, call, callee))
+    ):
         for argument in arguments:
             to_host_if_array(context, decisions, argument)
     elif (
@@ -337,7 +342,7 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
             wrap(context, decisions, side, tensor_of(context, side) + moved, variable=at)
         elif may_be_host_array(kind):
             if _is_array(other):
-                wrap(context, decisions, side, tensor_of(context, side) + _made_double(kind, other))
+                wrap(context, decisions, side, tensor_of(context, side) + made_double(context, kind, at))
             elif is_read_again(at):
                 # a Variable keeps its dtype beside an array
                 wrap(context, decisions, side, tensor_of(context, side) + ".to(variable)", variable=at)
@@ -349,9 +354,9 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     if isinstance(node.op, ast.MatMult):
         same_dtype(context, decisions, node.left, left, node.right, right)
-    elif _becomes_double(node.op, left, right):
+    elif becomes_double(context, node.op, left, node.right):
         wrap(context, decisions, node.left, "value.double()")
-    elif _becomes_double(node.op, right, left):
+    elif becomes_double(context, node.op, right, node.left):
         wrap(context, decisions, node.right, "value.double()")
     elif isinstance(node.op, ast.Sub):
         for side, kind in ((node.left, left), (node.right, right)):
@@ -371,26 +376,6 @@ def _of_numbers(kind: Kind, other: Kind) -> str:
 
 def _is_array(kind: Kind) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(kind))
-
-
-def _made_double(kind: Kind, other: Kind) -> str:
-    """What makes whole numbers of the host float64, as NumPy computes with them beside float32."""
-    whole = all(isinstance(k, HostArray) and k.dtype in ("int32", "int64") for k in options(kind))
-    return ".double()" if whole and isinstance(other, Tensor) and other.dtype == "float32" else ""
-
-
-def _becomes_double(op: ast.operator, kind: Kind, other: Kind) -> bool:
-    """Whether NumPy computes in float64 where PyTorch would take float32: whole numbers and floating ones."""
-    if not (isinstance(kind, Tensor) and kind.array and kind.dtype in _WHOLE):
-        return False
-    if isinstance(op, ast.Div):
-        if scalar_type(other) in ("int", "bool", "float"):
-            return True
-        if isinstance(other, Tensor) and other.dtype in _WHOLE:
-            return True
-    if scalar_type(other) == "float":
-        return True
-    return isinstance(other, Tensor) and other.array and other.dtype == "float32" and kind.dtype in ("int32", "int64")
 
 
 # -- dtypes --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import re
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import may_hold_graph
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Inst, Kind, Lst, Ref, Tensor, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Dct, Inst, Kind, Lst, Perhaps, Ref, Tensor, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -48,7 +48,8 @@ def run(context: Context) -> Decisions:
         else:
             wanted = any(_keeps(context, k, set()) for k in kinds) and not _is_fresh(context, call.args[0])
             if wanted and context.choices.style == "native":  # else PyTorch refuses the copy of what has a graph
-                wanted = kinds != (UNKNOWN,) and not context.migrated and not _is_being_made(context, call)
+                told = kinds != (UNKNOWN,) or isinstance(kinds[0], Perhaps)
+                wanted = told and not context.migrated and not _is_being_made(context, call)
         if wanted:
             operands = {"x": context.operand(call.args[0])}
             if len(call.args) == 2:
@@ -100,6 +101,8 @@ def _keeps(context: Context, kind: Kind, seen: set[ClassInfo]) -> bool:
         return kind.element != UNKNOWN and any(_keeps(context, item, seen) for item in options(kind.element))
     if isinstance(kind, Tensor):
         return not kind.array
+    if isinstance(kind, Perhaps) and any(_keeps(context, one, seen) for one in options(kind.known)):
+        return True
     if kind == UNKNOWN:  # where it has a graph after all, PyTorch refuses the copy
         return context.imports_chainer and context.holds_tensors and context.analysis.once(_some_model_keeps)
     if not isinstance(kind, Inst):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -13,6 +13,7 @@ from chainer2torch.plan.native.concerns import is_native, native_objects
 from chainer2torch.plan.native.light_loaders import light_form
 from chainer2torch.plan.native.managers import group_of
 from chainer2torch.plan.native.programs import TRAINER
+from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.native.loop_iterators import CONCERN as ITERATORS
 
 _KEPT = "keeps Chainer's own form: {}"
@@ -22,6 +23,7 @@ _STAND_IN = (
     "(iteration, epoch, epoch_detail, ...), no updater: {} stands in for a Trainer, and may lack them"
 )
 _ASKING = ("chainer.training.triggers.", "chainer.training.extensions.")
+_MOCKS = ("mock.", "types.SimpleNamespace", "unittest.mock.")
 _PARALLEL = tuple(f"chainer.training.updaters.{name}" for name in ("ParallelUpdater", "MultiprocessParallelUpdater"))
 
 
@@ -62,6 +64,18 @@ def _stand_in(context: Context, decisions: Decisions, call: ast.Call) -> None:
     own = [k.cls for k in given if isinstance(k, Inst) and isinstance(k.cls, ClassInfo) and "updater" in k.cls.attrs]
     if len(own) == len(given) and not any(context.analysis.derives(cls, TRAINER) for cls in own):
         decisions.mark(call, None, TRAINER, "review", _STAND_IN.format(own[0].name), "C2T600")
+    elif UNKNOWN not in called and (mocked := _mocked(context, call.args[0])):
+        decisions.mark(call, None, TRAINER, "review", _STAND_IN.format(mocked), "C2T600")
+
+
+def _mocked(context: Context, node: ast.expr) -> str:
+    """The class of an object that has whatever it is asked for, or what the program gives it: ``MagicMock()``."""
+    made = reaching(context, node) if isinstance(node, ast.Name) else [node]
+    for value in made:
+        callee = context.kind(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(callee, Ref) and callee.name.startswith(_MOCKS):
+            return callee.name.rpartition(".")[2]
+    return ""
 
 
 __all__ = ["NO_ENGINE", "run"]

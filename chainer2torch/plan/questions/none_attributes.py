@@ -20,7 +20,7 @@ _Attribute = tuple[ClassInfo, str]
 
 def may_hold_none(context: Context, node: ast.expr) -> bool:
     """Whether a value, or what an object of the project holds under this name, may be None."""
-    if may_be_none(context, node):
+    if may_be_none(context, node) or _is_left_out(node):
         return True
     if not isinstance(node, ast.Attribute):
         return False
@@ -65,6 +65,10 @@ def _assigned(cls: ClassInfo) -> Iterator[tuple[str, ast.expr, ast.AST | None]]:
                 if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                     if target.value.id == "self":
                         yield target.attr, node.value, method.node
+        for call in within(method.node).of(ast.Call):  # `self.add_persistent('name', value)`
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "add_persistent" and len(call.args) == 2:
+                if isinstance(call.args[0], ast.Constant):
+                    yield str(call.args[0].value), call.args[1], method.node
 
 
 def _is_none(analysis: Analysis, value: ast.expr, function: ast.AST | None) -> bool:
@@ -72,9 +76,20 @@ def _is_none(analysis: Analysis, value: ast.expr, function: ast.AST | None) -> b
         return _is_none(analysis, value.body, function) or _is_none(analysis, value.orelse, function)
     if isinstance(value, ast.Constant):
         return value.value is None
+    if _is_left_out(value):
+        return True
     if not isinstance(value, ast.Name):
         return False
     return analysis.kind(value) == NONE or (function, value.id) in analysis.once(parameters_of_none)
+
+
+def _is_left_out(value: ast.expr) -> bool:
+    """``options.get('mean')``, ``options.pop('mean', None)``: None where nobody gave it."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.keywords:
+        return False
+    if value.func.attr not in ("get", "pop") or len(value.args) != 2:
+        return value.func.attr == "get" and len(value.args) == 1
+    return isinstance(value.args[1], ast.Constant) and value.args[1].value is None
 
 
 __all__ = ["may_hold_none"]

@@ -31,3 +31,14 @@ def test_a_stand_in_for_a_trainer_is_marked() -> None:
 def test_what_helpers_take_is_not() -> None:
     assert _marked("object", "faithful") == []
     assert _marked("training.Trainer", "native") == []
+
+
+def test_a_mock_in_the_place_of_a_trainer_is_marked() -> None:
+    for made in ("mock.MagicMock()", "mock.Mock(updater=None)"):
+        text = (
+            _PROGRAM.format(base="object")
+            .replace("Stub()", made)
+            .replace("import training", "import training\nfrom unittest import mock", 1)
+        )
+        sites = migrate_source(text, options=Options(style="native")).sites
+        assert [site.line for site in sites if "stands in for a Trainer" in site.message] == [14], made
