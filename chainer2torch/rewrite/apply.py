@@ -270,11 +270,9 @@ class _Rewriter:
 
     def _small(self, node: Any, edits: list[StatementEdit]) -> list[Any]:
         """A statement that shares its line with others, or stands behind a colon."""
-        small = [node]
+        small = [] if any(isinstance(edit, Remove) for edit in edits) else [node]
         for edit in edits:
-            if isinstance(edit, Remove):
-                small = []
-            elif isinstance(edit, RemoveImport):
+            if isinstance(edit, RemoveImport):
                 small = import_edits.remove_aliases(node, edit.aliases)
             elif isinstance(edit, ReplaceImport):
                 small = import_edits.replaced_small(node, edit.aliases, edit.statements)
