@@ -28,9 +28,13 @@ def main() -> None:
     from chainer2torch.cli.app import cli
     from chainer2torch.cli.errors import guarded
 
-    if not _WITHOUT_COLLECTOR & set(sys.argv[1:2]):
+    short = not _WITHOUT_COLLECTOR.isdisjoint(sys.argv[1:2])
+    if not short:
         gc.enable()
-    sys.exit(guarded(cli))
+    status = guarded(cli)
+    if short:
+        gc.freeze()  # else Python looks for garbage once more before it ends, though nobody asked
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class Calls(LibraryCalls):
             return self.call_instance(callee, args, keywords, node, rest)
         if isinstance(callee, Partial):
             return partials.called(self, callee, args, keywords, rest)
-        if callee == Ref(partials.PARTIAL) and rest is None:
+        if isinstance(callee, Ref) and callee.name == partials.PARTIAL and rest is None:
             made = partials.made(args, keywords)
             if made is not None:
                 return made

@@ -76,7 +76,7 @@ class Expressions(Interpreter):
             kind = self.facts[node.value] = Tensor()
             if isinstance(node.value, ast.Name) and node.value.id in self.scopes[0]:
                 self.scopes[0][node.value.id] = kind
-        found = command_line.given(self, kind, node) or self.attribute(kind, node.attr)
+        found = kind.__class__ is Inst and command_line.given(self, kind, node) or self.attribute(kind, node.attr)
         return Inst("chainer.Link") if isinstance(found, Unknown) and self._is_demanded(node) else found
 
     def _is_demanded(self, node: ast.Name | ast.Attribute) -> bool:

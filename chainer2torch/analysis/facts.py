@@ -69,7 +69,7 @@ class Facts:
         self._references_in: dict[Source, list[tuple[ast.Name | ast.Attribute, tuple[str, ...]]]] = {}
         self._mros: dict[str | ClassInfo, list[str | ClassInfo]] = {}
         self._derived: dict[tuple[str | ClassInfo, str], bool] = {}
-        self._heirs: dict[tuple[ClassInfo, int], list[ClassInfo]] = {}
+        self._heirs: dict[int, dict[str | ClassInfo, list[ClassInfo]]] = {}
         self._special: dict[tuple[str, int], frozenset[str]] = {}
 
     def _kind_so_far(self, node: ast.AST) -> Kind:
@@ -183,12 +183,14 @@ class Facts:
 
     def heirs(self, cls: ClassInfo) -> list[ClassInfo]:
         """The other classes of the project that derive from a class, as far as classes are known by now."""
-        key = cls, len(self.classes)
-        found = self._heirs.get(key)
-        if found is None:
-            others = [other for other in self.classes.values() if other is not cls]
-            found = self._heirs[key] = [other for other in others if cls in self.mro(other)]
-        return found
+        below = self._heirs.get(len(self.classes))
+        if below is None:
+            below = self._heirs[len(self.classes)] = {}
+            for other in self.classes.values():
+                for above in self.mro(other):
+                    if above is not other:
+                        below.setdefault(above, []).append(other)
+        return below.get(cls, [])
 
     def is_buffer(self, cls: ClassInfo, name: str) -> bool:
         """Whether arrays under a name are tensors: the class, a base or an heir registers them as persistent."""

@@ -325,12 +325,12 @@ class Interpreter(Facts, abc.ABC):
 
     def imports_chainer(self) -> bool:
         """Whether the module being visited has names of Chainer's."""
-        module = self.module
-        if module.stars or _is_of_chainer(module.env.get(module.chainer_name)):
+        if self.module.stars:
             return True
-        kinds = module.env.items()  # asked at each call, and many files have none: only their Refs are looked at
-        module.chainer_name = next((name for name, kind in kinds if kind.__class__ is Ref and _is_of_chainer(kind)), "")
-        return bool(module.chainer_name)
+        names = self.module.env
+        if names.of_chainer is None:  # asked at each call, and many files have none
+            names.of_chainer = any(map(_is_of_chainer, names.values()))
+        return names.of_chainer
 
 
 def _is_of_chainer(kind: Kind | None) -> bool:

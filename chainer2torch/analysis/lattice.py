@@ -130,11 +130,20 @@ _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not kno
 
 # kinds that may merge with one of another class
 _ALIKE: dict[type[Kind], str] = {Const: "plain", Scalar: "plain", Lst: "list", Stream: "list"}
+# kinds that never merge: they are the same, or two
+_APART = frozenset({Class, Func, Method})
 
 
 def _join_same(a: Kind, b: Kind) -> Kind | None:
-    if a.__class__ is not b.__class__ and _ALIKE.get(a.__class__, "") != _ALIKE.get(b.__class__, b.__class__):
+    if a.__class__ is b.__class__:
+        if a.__class__ in _APART:
+            return None
+    elif a.__class__ not in _ALIKE or _ALIKE[a.__class__] != _ALIKE.get(b.__class__):
         return None
+    if isinstance(a, Inst) and isinstance(b, Inst):
+        return Inst(a.cls, among=_among(a, b)) if a.cls == b.cls else None
+    if isinstance(a, Ref) and isinstance(b, Ref):
+        return Inst("xp.Module") if {a.name, b.name} in _NUMPY_OR_CUPY else None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         either = a.either or b.either or a.array != b.array
         return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array, either)
@@ -162,10 +171,6 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         other = dict(b.items)
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
         return Dct(join(a.element, b.element), both)
-    if isinstance(a, Inst) and isinstance(b, Inst) and a.cls == b.cls:
-        return Inst(a.cls, among=_among(a, b))
-    if isinstance(a, Ref) and isinstance(b, Ref) and {a.name, b.name} in _NUMPY_OR_CUPY:
-        return Inst("xp.Module")
     return None
 
 

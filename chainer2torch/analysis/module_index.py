@@ -18,18 +18,27 @@ from chainer2torch.analysis.source import Nodes, Source, nodes_of, within
 _OF_LISTS = frozenset({"zip", "enumerate", "len", "list", "map"})
 
 
+class Names(dict[str, "Kind"]):
+    """The kinds of a module's names. Put in one by one: so it is known when an answer is out of date."""
+
+    # whether one stands for something of Chainer's; None: to be found out
+    of_chainer: bool | None = None
+
+    def __setitem__(self, name: str, kind: Kind) -> None:
+        self.of_chainer = None
+        super().__setitem__(name, kind)
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class ModuleInfo:
     """One source file."""
 
     path: str
     source: Source
-    env: dict[str, Kind] = dataclasses.field(default_factory=dict)
+    env: Names = dataclasses.field(default_factory=Names)
     # `from m import *` of names outside the project, searched when a name is not found
     stars: list[str] = dataclasses.field(default_factory=list)
     bound: bool = False
-    # a name that stood for something of Chainer's when this was asked last
-    chainer_name: str = ""
     # lists and dictionaries into which functions put something
     grown: set[str] = dataclasses.field(default_factory=set)
     # what local variables have to which a function inside assigns (``nonlocal``)

@@ -235,8 +235,9 @@ class FileNames:
         """The lines of comments above the statement of a node, the last one first."""
         statement = self.source.line_statement(node)
         first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
-        number = first - 1
-        for line in reversed(self.source.text[: self.source.line_starts[number]].splitlines()[-_MARKERS:]):
+        starts = self.source.line_starts
+        above = self.source.text[starts[max(first - 1 - _MARKERS, 0)] : starts[first - 1]]
+        for line in reversed(above.splitlines()[-_MARKERS:]):
             if not line.lstrip().startswith("#"):
                 return
             yield line

@@ -130,3 +130,26 @@ def test_neither_imports_anything_that_python_has_not_imported_already(tmp_path)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] in ("[]", "['__future__']"), done.stdout
+
+
+ENDED = """
+import gc, sys
+from chainer2torch.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code, gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("check", "-q"), "1 False True"), (("migrate",), "1 False True"), (("explain", "C2T009"), "0 True False")],
+)
+def test_what_a_short_command_has_made_is_not_looked_through_when_it_ends(words, said, tmp_path) -> None:
+    """That took 0.2 s of a second."""
+    (tmp_path / "net.py").write_text("import chainer.functions as F\ny = F.relu(x)\n")
+    paths = [str(tmp_path)] if words[0] != "explain" else []
+    command = [sys.executable, "-c", ENDED, *words, *paths]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[-1] == said

@@ -25,6 +25,7 @@ _METHODS = frozenset(
 )  # fmt: skip
 _SETTINGS = frozenset({"lr", "alpha", "beta1", "beta2", "eps", "momentum", "rho", "eta", "weight_decay_rate"})
 _COUNTERS = frozenset({"t", "epoch", "update", "serialize"})
+_MEMBERS = _METHODS | _SETTINGS | _COUNTERS
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr"})
 _CONTAINERS = frozenset(
     f"builtins.{name}" for name in ("dict", "list", "tuple", "set", "zip", "enumerate", "len", "print")
@@ -77,7 +78,7 @@ def _asks(objects: Objects, module: ModuleInfo) -> bool:
     kind = objects.analysis.kind
     for node in module.source.of(ast.Attribute):
         assert isinstance(node, ast.Attribute)
-        if node.attr in _METHODS | _SETTINGS | _COUNTERS and kind(node.value) == UNKNOWN and _is_asked(module, node):
+        if node.attr in _MEMBERS and kind(node.value) == UNKNOWN and _is_asked(module, node):
             if not any(isinstance(k, Func) for k in options(kind(node))):
                 return True
     return any(
@@ -125,7 +126,7 @@ def _has_more(module: ModuleInfo, node: ast.Attribute) -> bool:
 
 def _names_something_else(call: ast.Call) -> bool:
     name = call.args[1] if len(call.args) > 1 else None
-    return isinstance(name, ast.Constant) and name.value not in _METHODS | _SETTINGS | _COUNTERS
+    return isinstance(name, ast.Constant) and name.value not in _MEMBERS
 
 
 __all__ = ["asks_unknown", "may_escape"]

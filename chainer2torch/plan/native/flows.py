@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.facts import Facts
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Union, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 
@@ -48,10 +48,9 @@ def _loads_of_attribute(context: Context, target: ast.Attribute) -> str:
     """An attribute may be read in every file of the project."""
     owner = _classes(context.kind(target.value))
     for module in context.analysis.project.modules.values():
-        for node in module.source.of(ast.Attribute):
+        for node in module.source.attributes.get(target.attr, ()):
             if (
-                node.attr == target.attr
-                and isinstance(node.ctx, ast.Load)
+                isinstance(node.ctx, ast.Load)
                 and context.analysis.kind(node) == UNKNOWN
                 and _may_be(context, context.analysis.kind(node.value), owner)
             ):
@@ -266,8 +265,9 @@ def _read_functions(analysis: Facts) -> dict[FuncInfo, list[tuple[ast.AST | None
     found: dict[FuncInfo, list[tuple[ast.AST | None, ast.AST]]] = {}
     for module in analysis.project.modules.values():
         for node in module.source.of(ast.Name, ast.Attribute):
-            if isinstance(node.ctx, ast.Load):
-                for info in {k.info for k in options(analysis.kind(node)) if isinstance(k, Func)}:
+            kind = analysis.kind(node)
+            if isinstance(kind, (Func, Union)) and isinstance(node.ctx, ast.Load):
+                for info in {k.info for k in options(kind) if isinstance(k, Func)}:
                     found.setdefault(info, []).append((module.source.parents.get(node), node))
     return found
 

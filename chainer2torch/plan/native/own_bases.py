@@ -10,6 +10,7 @@ import ast
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
@@ -70,12 +71,17 @@ def _emit_optimizers(context: Context, decisions: Decisions) -> None:
 
 def _emit_tests(context: Context, decisions: Decisions) -> None:
     """``isinstance(x, LogReport)`` of one that was made by its own class: that is pytorch-pfn-extras'."""
-    if any(context.analysis.derives(cls, _LOG) for cls in context.analysis.classes.values()):
+    if context.analysis.once(_logs_itself):
         return
     for call in context.source.of(ast.Call):
         asks = isinstance(call.func, ast.Name) and call.func.id == "isinstance" and len(call.args) == 2
         if asks and context.reference(call.args[1]) == _LOG and context.kind(call.args[1]) == Ref(_LOG):
             _put(context, decisions, call.args[1], _LOG, "pytorch_pfn_extras.training.extensions.LogReport")
+
+
+def _logs_itself(analysis: Analysis) -> bool:
+    """Whether a project has a class of its own on Chainer's log."""
+    return any(analysis.derives(cls, _LOG) for cls in analysis.classes.values())
 
 
 def _put(context: Context, decisions: Decisions, node: ast.expr, symbol: str, text: str) -> None:
@@ -86,8 +92,7 @@ def _put(context: Context, decisions: Decisions, node: ast.expr, symbol: str, te
 
 def _serializes(context: Context, cls: ClassInfo) -> bool:
     """Whether a class, or one that derives from it, has a method ``serialize``."""
-    others = (c for c in context.analysis.classes.values() if cls in context.analysis.mro(c))
-    return any("serialize" in c.methods for c in others)
+    return any("serialize" in c.methods for c in (cls, *context.analysis.heirs(cls)))
 
 
 def _asks(context: Context, cls: ClassInfo) -> bool:
@@ -95,8 +100,8 @@ def _asks(context: Context, cls: ClassInfo) -> bool:
     analysis = context.analysis
     return any(
         isinstance(kind, Ref) and kind.name in _ASKED
-        for other in analysis.classes.values()
-        if cls in analysis.mro(other) and "serialize" in other.methods
+        for other in (cls, *analysis.heirs(cls))
+        if "serialize" in other.methods
         for node in nodes_of(other.methods["serialize"].node)
         if isinstance(node, (ast.Name, ast.Attribute)) and not _asks_itself(context, node)
         for kind in options(analysis.kind(node))

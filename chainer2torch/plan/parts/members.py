@@ -90,10 +90,12 @@ def _is_called(context: Context, node: ast.Attribute) -> bool:
 
 def _of_modules(kinds: list[Kind]) -> list[Kind]:
     """NumPy, CuPy (which becomes one), or the array module of a device: what the helper has is called as NumPy's is."""
-    modules: list[Kind] = [kind for kind in kinds if kind in (XP, EITHER)]
-    others = [kind for kind in kinds if kind not in (XP, EITHER)]
+    modules: list[Kind] = [kind for kind in kinds if isinstance(kind, Inst) and kind in (XP, EITHER)]
+    if not modules:  # of most members
+        return kinds
+    others = [kind for kind in kinds if kind not in modules]
     known = all(isinstance(kind, Ref) and kind.name in CUPY | {"numpy"} for kind in others)
-    return modules if modules and known else kinds
+    return modules if known else kinds
 
 
 def _of_several_kinds(

@@ -81,7 +81,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr == "serialize" and context.imports_chainer and context.analysis.kind(node.value) == UNKNOWN:
         part_of_unknown_kind(context, decisions, node)
         return
-    if node.attr in OTHER_MEANING | _OF_ARRAYS:
+    if node.attr in OTHER_MEANING or node.attr in _OF_ARRAYS:
         _method_of_array(context, decisions, node)
         return
     if node.attr == "transpose" and (is_fed_tensor(context, node.value) or is_held_array(context, node.value)):

@@ -385,12 +385,11 @@ class ModulesInside:
 
     def _visible(self) -> Iterator[ast.expr]:
         """The names and attributes in the code before the block, in scopes that the block sees."""
-        for node in self._context.source.nodes:
+        for node in self._context.source.of(ast.Name, ast.Attribute):
             if (
-                isinstance(node, (ast.Name, ast.Attribute))
+                node.lineno < self._statement.lineno
                 and isinstance(node.ctx, ast.Load)
                 and is_path(node)
-                and node.lineno < self._statement.lineno
                 and root_name(node) not in self._assigned
                 and functions_around(self._context, node) <= self._around
             ):

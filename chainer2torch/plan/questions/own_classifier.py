@@ -88,9 +88,8 @@ def _is_taken(module: ModuleInfo, modules: list[ModuleInfo]) -> bool:
 
 def _names(analysis: Analysis, module: ModuleInfo) -> Iterator[ast.expr]:
     """Where a file names Chainer's class."""
-    for node in module.source.of(ast.Name, ast.Attribute):
-        kinds = options(analysis.kind(node))
-        if any(isinstance(kind, Ref) and kind.name == _CLASSIFIER for kind in kinds):
+    for node, names in analysis.references_in(module.source):
+        if _CLASSIFIER in names:
             yield node
 
 

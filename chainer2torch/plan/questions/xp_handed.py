@@ -112,13 +112,10 @@ class _Search:
 
     def _is_overridden(self, info: FuncInfo) -> bool:
         """Whether a call may run another method of this name."""
-        return any(
-            other is not info.cls
-            and info.name in other.methods
-            and info.cls is not None
-            and (info.cls in self.analysis.mro(other) or other in self.analysis.mro(info.cls))
-            for other in self.analysis.classes.values()
-        )
+        if info.cls is None:
+            return False
+        others = (*self.analysis.mro(info.cls), *self.analysis.heirs(info.cls))
+        return any(isinstance(o, ClassInfo) and o is not info.cls and info.name in o.methods for o in others)
 
     def _look_for_calls(self, wanted: Collection[FuncInfo]) -> None:
         """Finds the calls of the functions; one that is also used in another way has none that would be enough."""
