@@ -39,6 +39,7 @@ _ALIASES = {
     "os": "os",
     "ignite": "ignite",
     "ignite.engine.Engine": "Engine",
+    "parameterized.parameterized_class": "parameterized_class",
     "pfrl": "pfrl",
     "torchvision": "torchvision",
     "sys": "sys",

@@ -88,6 +88,7 @@ TEMPLATE_ROOTS = frozenset(
         "copy",
         "functools",
         "math",
+        "parameterized",
         "pfrl",
         "torchvision",
         *MODERN_ROOTS,

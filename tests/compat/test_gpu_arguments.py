@@ -26,7 +26,7 @@ def test_the_counter_of_adam_is_float32_whatever_the_default(monkeypatch, defaul
     before = torch.get_default_dtype()
     try:
         torch.set_default_dtype(default)
-        assert optimizer._step_tensor(param, {}, 1).dtype == torch.float32
+        assert optimizer._step_tensor(param, 1).dtype == torch.float32
     finally:
         torch.set_default_dtype(before)
 

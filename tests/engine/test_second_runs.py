@@ -130,7 +130,7 @@ import chainer.links as L
 
 model = L.Linear(3, 4)
 loss_function = F.mean_squared_error
-options = {}
+options = dict([])
 
 
 def decode(x):

@@ -600,9 +600,9 @@ class Block(chainer.Chain):
 
 
 def test_a_layer_that_no_line_names_takes_the_mode() -> None:
-    """``super().__init__(**layers)``: nobody knows what ``self.n`` is, and PyTorch's layers take no ``test=``."""
+    """``super().__init__(**layers)``: what ``self.n`` is the run tells, and PyTorch's layers take no ``test=``."""
     code = migrate_source(_REGISTERED.format(more="", also="pass")).code
-    assert "compat.call_as_version_1(self.n, self.c(x), test=test)" in code
+    assert "compat.call_in_mode(self.n, not test, self.c(x))" in code
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
         compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))

@@ -39,8 +39,9 @@ def run(context: Context) -> Decisions:
             continue  # its import is what changes
         parent = context.source.parents.get(node)
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-        # another pass may have said of the call what its arguments become: the name is gone all the same
-        with decisions.provided(free=tuple((Part.EDIT, n) for n in (node, call) if n)):
+        # another pass may have said of a call of NumPy's what its arguments become: the name is gone all the same
+        parts = (Part.EDIT,) if row.name.startswith("numpy.") else (Part.EDIT, Part.SITE)
+        with decisions.provided(free=tuple((part, n) for n in (node, call) if n for part in parts)):
             if call is not None and row.signature is not None:
                 emit_call(context, decisions, call, row, node)
             else:

@@ -40,6 +40,7 @@ _PACKAGES = {
     "pfrl": Wanted("pfrl", "0.4"),
     "ignite": Wanted("pytorch-ignite", "0.5.5"),
     "pytorch_pfn_extras": Wanted("pytorch-pfn-extras", "0.9"),
+    "parameterized": Wanted("parameterized", "0.9"),
     # these came with Chainer
     "numpy": Wanted("numpy", "1.26"),
     "six": Wanted("six", ""),

@@ -112,7 +112,7 @@ DECAY = "optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(0.1))"
     [
         (f"model.l1.disable_update()\n    {CLIP}\n    {DECAY}", "compat.heed_marks(optimizer)\n    for i"),
         (f"{DECAY}\n    model.l1.disable_update()\n    {CLIP}", "compat.heed_marks(optimizer)\n    for i"),
-        (f"optimizer.add_hook(Halve())\n    {CLIP}; model.l1.disable_update()", "Late"),
+        (f"optimizer.add_hook(Halve())\n    {CLIP}; model.l1.disable_update()", "0.1); compat.heed_marks(optimizer)"),
         (f"{CLIP}\n    optimizer.add_hook(Halve())\n    model.l1.disable_update()", "Halve())\n    compat.heed_marks("),
         (f"if losses == []:\n        {CLIP}\n    model.l1.disable_update()", "Late"),
     ],

@@ -27,7 +27,7 @@ def train(model):
 H = "optimizer.add_hook(chainer.optimizer_hooks."
 HOOKS = {
     "a decay": f"{H}WeightDecay(0.1))",
-    "clipping, then a decay": f"{H}GradientClipping(0.05)); {H}WeightDecay(0.1))",
+    "clipping, then a decay": f"_ = {H}GradientClipping(0.05)); {H}WeightDecay(0.1))",
     "a decay, then clipping": f"{H}WeightDecay(0.1))\n    {H}GradientClipping(0.05))",
     "two": f"{H}Lasso(0.01))\n    {H}WeightDecay(0.1))",
 }
@@ -53,7 +53,7 @@ def test_a_hook_that_may_be_forgotten_stays_a_hook():
     assert "optimizer.add_hook(compat.WeightDecay(0.1))" in check(again, rtol=1e-4)
 
 
-def test_a_hook_of_a_line_that_is_shared_stays_and_so_do_all_others():
+def test_a_hook_that_is_no_statement_stays_and_so_do_all_others():
     code = check(LOOP.format(make="SGD(0.1)", hooks=HOOKS["clipping, then a decay"], rate="lr"), rtol=1e-4)
     assert "optimizer.add_hook(compat.GradientClipping(0.05))" in code and "compat.WeightDecay(0.1)" in code
 

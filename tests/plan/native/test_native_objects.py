@@ -54,7 +54,7 @@ REFUSED = [
     ("opt = optimizers.SGD()", "never set up"),
     ("opt = optimizers.SGD()\nopt.setup(model)\nopt.remove_hook('x')", "`.remove_hook()` has no counterpart"),
     ("opt = optimizers.SGD()\nopt.setup(model)  # chainer2torch: skip", "skipped on request"),
-    ("opt = optimizers.Adam()\nopt.setup(model)\nopt.beta1 = 0.5", "`.beta1` is set"),
+    ("opt = optimizers.Adam()\nopt.setup(model)\nopt.beta1 *= 0.5", "`.beta1` is set"),
     ("import x\nopt = optimizers.Adam()\nopt.setup(model)\nx.train(opt)", "given to `x.train`"),
     ("class Own(optimizers.Adam):\n    pass\nopt = Own()\nopt.setup(model)", "an optimizer of the project's own"),
 ]
