@@ -24,7 +24,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join
+from chainer2torch.analysis.lattice import element_of, join, says_more
 from chainer2torch.analysis.models import filled, own_dictionaries, possible
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
@@ -162,7 +162,7 @@ class Containers(Interpreter):
         joined = join(env.get(name), kind)
         if env is not module.env:
             filled.put_inside(self, name, joined)
-        if joined != env.get(name):
+        if says_more(joined, env.get(name)):
             env[name] = joined
             if env is module.env:
                 module.grown.add(name)

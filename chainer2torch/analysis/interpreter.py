@@ -17,7 +17,7 @@ from typing import Any
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Dct, Inst, Kind, Lst, Ref, Unknown
-from chainer2torch.analysis.lattice import join, join_all, unsure
+from chainer2torch.analysis.lattice import join, join_all, unsure, says_more
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo, Project
 from chainer2torch.rules.row import Row
 from chainer2torch.rules.table import Rules
@@ -126,8 +126,9 @@ class Interpreter(Facts, abc.ABC):
 
     def bind_in(self, module: ModuleInfo, name: str, kind: Kind) -> None:
         """Joins a value into a name of a module, as those see it that do not run its body."""
-        new = join(module.env.get(name), kind)
-        if new != module.env.get(name):
+        old = module.env.get(name)
+        new = join(old, kind)
+        if says_more(new, old):
             module.env[name] = new
             self.changed(module, name)
 

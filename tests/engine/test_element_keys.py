@@ -1,5 +1,6 @@
 """Elements of arrays as keys and members: equal numbers are one key, as they are in NumPy."""
 
+import chainer
 import numpy as np
 import pytest
 import torch
@@ -219,3 +220,24 @@ def f(x, log, *others):
 """
     original, migrated = both(source, head=HEAD)
     assert ".item()" not in migrated["__code__"]
+
+
+EITHER = """
+def f(x):
+    kept = []
+    kept.append(x.array.argmax(axis=1))
+    rows = list(reversed([kept[0]]))[0]
+    counts = sorted(collections.Counter(rows).values()), len(set(kept[0]))
+
+    def put(v):
+        kept.append(v)
+
+    put(F.tanh(x))
+    return counts
+"""
+
+
+def test_an_array_that_may_be_a_variable_elsewhere_is_counted_by_its_numbers():
+    original, migrated = both(EITHER, head=HEAD)
+    x = np.array([[1, 2, 3], [3, 2, 1], [0, 1, 0], [2, 1, 0]], "f")
+    assert migrated["f"](torch.tensor(x)) == original["f"](chainer.Variable(x)) == ([1, 1, 2], 3)

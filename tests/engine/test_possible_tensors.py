@@ -55,6 +55,11 @@ def _kind(body):
         "def g(v):\n    found = v > 0\ndef f(unknown, x):\n    g(unknown)\n    g(F.relu(x).array)\n",
         "def g(v):\n    for found in v:\n        pass\ndef f(unknown, x):\n    g(unknown)\n    g(F.relu(x).array)\n",
         "def f(unknown, x):\n    unknown.rows.append(F.relu(x).array)\n    found = unknown.rows[0]\n",
+        "KEPT = []\ndef put(v):\n    KEPT.append(v)\n"
+        "def f(x):\n    KEPT.append(F.relu(x).array)\n    found = KEPT[-1]\n",
+        "KEPT = {}\ndef put(v):\n    KEPT['a'] = v\ndef f(x, k):\n    KEPT[k] = F.relu(x).array\n    found = KEPT[k]\n",
+        "def f(x, v):\n    kept = [v]\n    def put(y):\n"
+        "        kept.append(F.relu(y).array)\n    put(x)\n    found = kept[0]\n",
         "def f(table, x):\n    table['y'] = F.relu(x).array\n    found = table['y']\n",
         "class Box:\n    def set(self, v):\n        self.v = v\n"
         "    def put(self, x):\n        self.v = F.relu(x).array\n    def get(self):\n        found = self.v\n",

@@ -25,7 +25,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     options,
 )
-from chainer2torch.analysis.lattice import element_of, join_all
+from chainer2torch.analysis.lattice import element_of, join_all, says_more
 from chainer2torch.analysis.models.computed_children import may_be_named
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
@@ -239,7 +239,7 @@ def shared(interpreter: Interpreter, module: ModuleInfo, name: str, held: Kind) 
 def share(interpreter: Interpreter, module: ModuleInfo, name: str, kind: Kind) -> None:
     """Notes a value that a function gives to a variable of the function around it, or gets for such a variable."""
     new = join_all([module.inner.get(name, kind), kind])
-    if new != module.inner.get(name):
+    if says_more(new, module.inner.get(name)):
         module.inner[name] = new
         interpreter.changed(module, f"{_INNER}{name}")
 

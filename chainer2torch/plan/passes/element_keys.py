@@ -188,7 +188,7 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             wrap(context, decisions, part, "value.cpu().numpy()")  # the values stay NumPy's numbers
         elif isinstance(part, ast.Starred):
             pass
-        elif _is_element(kind):
+        elif _is_element(kind, walked=True):
             wrap(context, decisions, part, "value.tolist()")
         elif may_hold_elements(context, part):
             wrap(context, decisions, part, "compat.shown(value)")
@@ -214,13 +214,14 @@ def _walked(kind: Kind) -> Kind:
     return join_all(found) if found else kind
 
 
-def _is_element(kind: Kind) -> bool:
+def _is_element(kind: Kind, *, walked: bool = False) -> bool:
     """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer.
 
-    What may be NumPy's as well, or one of its elements, has ``item()`` and ``tolist()``, too.
+    What may be NumPy's as well, or one of its elements, has ``item()`` and ``tolist()``, too. ``walked``: its elements
+    are meant, so that nobody means a Variable where it may be either.
     """
     kinds = options(kind)
-    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and k.array for k in kinds)
+    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and (k.array or walked and k.either) for k in kinds)
     return arrays and any(isinstance(k, Tensor) for k in kinds)
 
 
