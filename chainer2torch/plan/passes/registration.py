@@ -365,18 +365,15 @@ def _may_be_parameter(context: Context, value: ast.expr) -> bool:
 def _is_called_like_a_link(
     context: Context, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
 ) -> bool:
-    """A value that nobody knows may be a link, too, when the class calls it like one."""
+    """A value that nobody knows may be a link, too, when the class, or a base of it, calls it like one."""
     cls = context.enclosing_class(target)
-    if (
-        cls is None
-        or context.analysis.kind(value) != UNKNOWN
-        or not isinstance(value, ast.Name)
-        or target.attr in cls.methods
-    ):
+    if cls is None or context.analysis.kind(value) != UNKNOWN or not isinstance(value, ast.Name):
         return False
-    if cls.node not in called:
-        called[cls.node] = _called_attributes(cls.node)
-    return target.attr in called[cls.node]
+    own = [c for c in context.analysis.mro(cls) if isinstance(c, ClassInfo)]
+    for c in own:
+        if c.node not in called:
+            called[c.node] = _called_attributes(c.node)
+    return any(target.attr in called[c.node] for c in own) and not any(target.attr in c.methods for c in own)
 
 
 def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
