@@ -180,3 +180,48 @@ def test_a_base_that_hands_words_on_may_register_them():
 def test_a_class_of_unknown_bases_may_hand_its_words_on():
     code = migrated(HEIRS.replace(" WORDS", "").replace("HANDED", "").replace("Agent:", "Agent(OF):")).code
     assert "compat.set_unregistered(self, 'activation', activation)" in code  # nobody knows what OF is
+
+
+TAKEN = """
+import chainer.links as L
+
+class Net(L.Classifier):
+    def __init__(self, first, second):
+        super().__init__(first)
+        self.predictor = second
+        self.other = second
+
+def run(xs):
+    net = Net(L.Linear(2, 2, initialW=1), L.Linear(2, 2, initialW=3, nobias=True))
+    of = L.Classifier(L.Linear(2, 2, initialW=1))
+    of.predictor = L.Linear(2, 2, initialW=2, nobias=True)
+    paths = [sorted(path for path, _ in n.namedparams()) for n in (net, of)]
+    return [*paths, np.array(net.predictor(xs[0]).array), np.array(of.predictor(xs[0]).array)]
+"""
+
+
+def test_what_takes_the_place_of_a_child_of_chainers_own_links_is_trained():
+    theirs, ours, code = run(TAKEN)
+    assert "object.__setattr__" not in code
+    assert theirs[:2] == ours[:2] == [["/predictor/W"], ["/predictor/W"]]
+    np.testing.assert_allclose(theirs[2], ours[2], rtol=1e-6)
+    np.testing.assert_allclose(theirs[3], ours[3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("owner", ["self", "self.l"])
+def test_what_takes_the_place_of_a_parameter_of_theirs_is_in_review(owner):
+    source = f"""
+import chainer.links as L
+
+class Net(L.Bilinear):
+    def __init__(self, w):
+        super().__init__(2, 2, 2)
+        with self.init_scope():
+            self.l = L.Bilinear(2, 2, 2)
+        {owner}.W = chainer.Parameter(w)
+
+def run(xs):
+    return [Net(np.ones((2, 2, 2), 'f'))(xs[0], xs[0]).array]
+"""
+    result = migrated(source)
+    assert "goes around the registration" in result.code

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Class, Func, Inst, Kind, Ref, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
@@ -16,12 +16,18 @@ from chainer2torch.plan.questions.scoped_functions import is_scope
 _BY_NAME = frozenset({"add_link", "add_param", "register_persistent", "add_persistent", "setattr", "add_module"})
 _BY_KEYWORD = frozenset({"__init__", "Chain", "Link", "FunctionSet"})
 _COMPUTED = "*"  # some name that nobody knows
+_CONTAINERS = frozenset({"chainer.Link", "chainer.Chain", "chainer.ChainList", "chainer.Sequential"})
 _COPIES = frozenset({"list", "sorted", "tuple", "set", "reversed"})
 _SET = "FunctionSet"  # of version 1: it takes every link that is assigned for its own
 
 
 def may_be_registered(context: Context, target: ast.Attribute) -> bool:
-    """Whether the class of an object, or one of its family, registers something under the name that is assigned."""
+    """Whether the class of an object, or one of its family, registers something under the name that is assigned.
+
+    Which names those of Chainer's links register that are no mere containers nobody looks up.
+    """
+    if is_of_chainers(context, target.value):
+        return True
     names = {cls: target.attr in found or _COMPUTED in found for cls, found in _by_class(context).items()}
     owners = [k.cls for k in options(context.kind(target.value)) if isinstance(k, Inst)]
     if not owners or not all(isinstance(cls, ClassInfo) for cls in owners):
@@ -31,6 +37,17 @@ def may_be_registered(context: Context, target: ast.Attribute) -> bool:
         for cls in owners
         for other, found in names.items()
         if other is not None and isinstance(cls, ClassInfo)
+    )
+
+
+def is_of_chainers(context: Context, owner: ast.expr) -> bool:
+    """Whether an object is one of Chainer's own layers, or of a class on one, with names of the layer's own."""
+    analysis = context.analysis
+    return any(
+        isinstance(cls, str) and cls not in _CONTAINERS and analysis.derives(cls, "chainer.Link")
+        for k in options(context.kind(owner))
+        if isinstance(k, Inst)
+        for cls in analysis.mro(k.cls)
     )
 
 
@@ -65,6 +82,28 @@ def _assigned_outside(analysis: Analysis) -> frozenset[str]:
             if not reads and not any(is_scope(ancestor) for ancestor in module.source.ancestors(node)):
                 found.add(node.attr)
     return frozenset(found)
+
+
+def is_called_like_a_link(
+    context: Context, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
+) -> bool:
+    """A value that nobody knows may be a link, too, when the class, or a base of it, calls it like one."""
+    cls = context.enclosing_class(target)
+    if cls is None or context.analysis.kind(value) != UNKNOWN or not isinstance(value, ast.Name):
+        return False
+    own = [c for c in context.analysis.mro(cls) if isinstance(c, ClassInfo)]
+    for c in own:
+        if c.node not in called:
+            called[c.node] = _called_attributes(c.node)
+    return any(target.attr in called[c.node] for c in own) and not any(target.attr in c.methods for c in own)
+
+
+def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(
+        n.func.attr
+        for n in nodes_of(node)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name)
+    )
 
 
 def registers_when_assigned(context: Context, owner: ast.expr) -> bool:
