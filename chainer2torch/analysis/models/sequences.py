@@ -12,6 +12,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Func, Inst, Kind, Lst, Ref, Tensor, Tup, Union, options
 from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.models.read_walks import WALKS, only_read
 from chainer2torch.analysis.models.shapes import rank_of
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -93,7 +94,7 @@ def method_called(interpreter: Interpreter, receiver: Inst, name: str, args: lis
                 opened(interpreter, receiver)
     elif name in ("__iter__", "__getitem__") and _is_repeated(interpreter, receiver):
         pass
-    elif name not in _HARMLESS:
+    elif name not in _HARMLESS and not (name in WALKS and only_read(interpreter.module.source, node)):
         opened(interpreter, receiver)
 
 

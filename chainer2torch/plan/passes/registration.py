@@ -16,7 +16,13 @@ from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.unknown_owners import is_unknown_owner, unknown_owner
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
-from chainer2torch.plan.questions.registered import may_be_registered, registered_before, registers_when_assigned
+from chainer2torch.plan.questions.registered import (
+    is_called_like_a_link,
+    is_of_chainers,
+    may_be_registered,
+    registered_before,
+    registers_when_assigned,
+)
 from chainer2torch.plan.questions.scoped_functions import is_scope, run_inside
 
 _NOT_TRAINED = "assigned outside init_scope: neither trained nor saved, as in Chainer"
@@ -130,7 +136,7 @@ def _attribute(
     method = context.source.enclosing(node, ast.FunctionDef)
     name = getattr(method, "name", "")
     renamed = name == "__init__" and _may_be_parameter(context, node.value) or _is_parameter(context, node.value)
-    registers = _registers(context, node.value) or _is_called_like_a_link(context, target, node.value, called)
+    registers = _registers(context, node.value) or is_called_like_a_link(context, target, node.value, called)
     if not renamed and not registers:
         return
     if name in built and name not in mixed:
@@ -152,8 +158,9 @@ def _attribute(
                 _CODE,
             )
             return
+    around = target.attr in _OF_CHAINER and is_of_chainers(context, target.value)
     with decisions.provided(free=free):
-        _leave_out(context, decisions, node, target, _NOT_TRAINED)
+        _leave_out(context, decisions, node, target, _AROUND if around else _NOT_TRAINED)
 
 
 def _is_mock(context: Context, value: ast.expr) -> bool:
@@ -182,7 +189,10 @@ def _leave_out(
         ),
     )
     row = context.rules.python["chainer.Link.__setattr__"]
-    decisions.mark(target, row, ast.unparse(target), "exact", message, _CODE)
+    around = message == _AROUND
+    decisions.mark(target, row, ast.unparse(target), "review" if around else "exact", message, _CODE)
+    if around:  # the rule of the attribute has spoken of its name
+        decisions.refine(target, row, "review", message, _CODE)
 
 
 def _by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
@@ -359,31 +369,6 @@ def _may_be_parameter(context: Context, value: ast.expr) -> bool:
     """A Variable that a constructor is given or takes from another link: most likely that link's parameter."""
     return isinstance(value, (ast.Name, ast.Attribute)) and all(
         isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(value))
-    )
-
-
-def _is_called_like_a_link(
-    context: Context, target: ast.Attribute, value: ast.expr, called: dict[ast.ClassDef, frozenset[str]]
-) -> bool:
-    """A value that nobody knows may be a link, too, when the class calls it like one."""
-    cls = context.enclosing_class(target)
-    if (
-        cls is None
-        or context.analysis.kind(value) != UNKNOWN
-        or not isinstance(value, ast.Name)
-        or target.attr in cls.methods
-    ):
-        return False
-    if cls.node not in called:
-        called[cls.node] = _called_attributes(cls.node)
-    return target.attr in called[cls.node]
-
-
-def _called_attributes(node: ast.ClassDef) -> frozenset[str]:
-    return frozenset(
-        n.func.attr
-        for n in nodes_of(node)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and isinstance(n.func.value, ast.Name)
     )
 
 
