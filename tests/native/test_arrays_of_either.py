@@ -146,3 +146,28 @@ def test_the_class_of_an_array_module_that_may_be_numpy_is_asked_at_run_time() -
     theirs, ours, code = run(CLASS_OF_MODULE)
     assert theirs == ours and theirs[0] == (True, True) and theirs[2] == (False, True)
     assert "xp.ndarray" in code and "torch.Tensor" not in code, code
+
+
+ASSERTED = """
+import unittest
+
+class Checks(unittest.TestCase):
+    def check(self, x, pairs):
+        xp = chainer.backend.get_array_module(x)
+        made = pairs['made']
+        self.assertIsInstance(made, xp.ndarray)
+        self.assertNotIsInstance([1], xp.ndarray)
+        return True
+
+def run(xs):
+    y = F.relu(chainer.Variable(xs[0])).array
+    values = {'host': np.ones(2), 'device': y}
+    return [Checks().check(x, {'made': x}) for x in values.values()]
+"""
+
+
+def test_an_assertion_of_that_class_takes_the_array_as_it_is() -> None:
+    """It was ``torch.as_tensor(made)``, which is no array where the module is NumPy."""
+    theirs, ours, code = run(ASSERTED)
+    assert theirs == ours == [True, True]
+    assert "self.assertIsInstance(made, xp.ndarray)" in code, code
