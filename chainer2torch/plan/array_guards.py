@@ -171,7 +171,7 @@ def _is_new_axis(node: ast.expr) -> bool:
     )
 
 
-def _is_stream(name: str, q: Question) -> Any:
+def is_stream(name: str, q: Question) -> Any:
     """Whether torch, which takes lists and tuples, has to be given a tuple; what is not known is taken for a list."""
     kinds = q.kinds(name)
     if kinds and all(isinstance(k, (HostArray, Stream)) or _is_one_array(k) for k in kinds):
@@ -233,7 +233,7 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "hold_tensors": _hold_tensors,
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,
-    "is_stream": _is_stream,
+    "is_stream": is_stream,
 }
 
 __all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "widths"]

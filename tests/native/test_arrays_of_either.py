@@ -119,3 +119,55 @@ def main(gpu, rows):
 """
     code = migrate_sources({"loads.py": loads, "main.py": script}, rules=RULES)["loads.py"].code
     assert "compat.transposed(xp.asarray(rows, dtype=xp.float32), 2, 0, 1)" in code and "TODO" not in code, code
+
+
+CLASS_OF_MODULE = """
+def of(x):
+    xp = chainer.backend.get_array_module(x)
+    return isinstance(x, xp.ndarray), isinstance(x, (list, xp.ndarray))
+
+def check(y, xp):
+    return isinstance(y, xp.ndarray)
+
+def run(xs):
+    y = F.relu(chainer.Variable(xs[0])).array
+    held = {'host': np.ones(2), 'device': y}
+    if len(xs) > 9:
+        check(y, chainer.backends.cuda.cupy)
+    found = [of(held['host']), of(held['device']), of([1])]
+    for x in held.values():
+        found.append(check(x, chainer.backend.get_array_module(x)))
+    return found + [check([1], chainer.backend.get_array_module(y))]
+"""
+
+
+def test_the_class_of_an_array_module_that_may_be_numpy_is_asked_at_run_time() -> None:
+    """It was torch.Tensor: NumPy's own arrays are none, so the answer was another one, silently."""
+    theirs, ours, code = run(CLASS_OF_MODULE)
+    assert theirs == ours and theirs[0] == (True, True) and theirs[2] == (False, True)
+    assert "xp.ndarray" in code and "torch.Tensor" not in code, code
+
+
+ASSERTED = """
+import unittest
+
+class Checks(unittest.TestCase):
+    def check(self, x, pairs):
+        xp = chainer.backend.get_array_module(x)
+        made = pairs['made']
+        self.assertIsInstance(made, xp.ndarray)
+        self.assertNotIsInstance([1], xp.ndarray)
+        return True
+
+def run(xs):
+    y = F.relu(chainer.Variable(xs[0])).array
+    values = {'host': np.ones(2), 'device': y}
+    return [Checks().check(x, {'made': x}) for x in values.values()]
+"""
+
+
+def test_an_assertion_of_that_class_takes_the_array_as_it_is() -> None:
+    """It was ``torch.as_tensor(made)``, which is no array where the module is NumPy."""
+    theirs, ours, code = run(ASSERTED)
+    assert theirs == ours == [True, True]
+    assert "self.assertIsInstance(made, xp.ndarray)" in code, code

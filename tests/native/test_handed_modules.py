@@ -246,3 +246,78 @@ def run(xs):
     for a, b in zip(theirs, ours, strict=True):
         assert isinstance(b, torch.Tensor)
         np.testing.assert_allclose(b.numpy(), a)
+
+
+CLASSES = """
+import unittest
+from chainer import cuda
+
+class Checks(unittest.TestCase):
+    def check(self, xp):
+        x = chainer.Variable(xp.array([[1.0, -2.0]], dtype=np.float32))
+        y = F.relu(x)
+        self.assertIsInstance(y.array, xp.ndarray)
+        kinds = (xp.ndarray, list)
+        assert isinstance(y.array, kinds) and not isinstance([0], xp.ndarray)
+        return y.array,
+
+    def check_on_gpu(self):
+        return self.check(cuda.cupy)
+
+def run(xs):
+    link = chainer.links.Linear(2, 2)
+    xp = link.xp
+    return Checks().check(np) + (np.array([isinstance(xs[0], xp.ndarray)]),)
+"""
+
+
+def test_the_class_of_its_arrays_is_no_reason_for_the_helper():
+    theirs, ours, code = run(CLASSES)
+    np.testing.assert_array_equal(ours[0].numpy(), theirs[0])
+    assert ours[1].tolist() == theirs[1].tolist() == [True]
+    assert "def check(self, device):" in code and "self.check(torch.device('cuda'))" in code
+    assert "self.assertIsInstance(y.detach(), torch.Tensor)" in code and "kinds = (torch.Tensor, list)" in code
+    assert "array_module" not in code and "xp" not in code
+
+
+@pytest.mark.parametrize("use", ["xp.ndarray((1, 2), dtype=xp.float32)", "xp.ndarray(2, 'f')"])
+def test_the_class_of_its_arrays_that_is_called_makes_one(use):
+    code = migrated(CLASSES.replace("kinds = (xp.ndarray, list)", f"kinds = (type({use}), list)")).code
+    assert "torch.empty(" in code and "device=device" in code, code
+
+
+EITHER_SIDE = """
+from chainer import cuda
+
+def gradient(x_data, gy):
+    x = chainer.Variable(x_data)
+    y = F.tanh(x)
+    y.grad = gy
+    y.backward()
+    return x.grad
+
+def of_gpu(x, gy):
+    return gradient(cuda.to_gpu(x), cuda.to_gpu(gy))
+
+def run(xs):
+    a = np.array([[0.5, -2.0]], np.float32)
+    first = gradient(a, np.ones_like(a)).copy()
+    made = chainer.links.Linear(2, 2).xp.array([[0.5, -2.0]], dtype=np.float32)
+    gradient(made, np.ones_like(a))
+    if len(xs) > 9:
+        of_gpu(a, np.ones_like(a))
+    return first, gradient(made, np.ones_like(a))
+"""
+
+
+def test_a_variable_of_floats_of_either_side_needs_no_helper():
+    theirs, ours, code = run(EITHER_SIDE.replace("np.ones_like(a)", "np.array([[1.0, 3.0]], np.float32)"))
+    same(theirs, ours)
+    assert "x = torch.as_tensor(x_data).detach().requires_grad_()" in code and "compat.variable" not in code
+
+
+@pytest.mark.parametrize("old", ["np.array([[0.5, -2.0]], np.float32)", "np.array([[0.5, -2.0]])"])
+def test_a_variable_of_what_may_be_no_float_asks(old):
+    text = EITHER_SIDE.replace("first =", "gradient(np.array([[1, 2]]), None) if len(xs) > 9 else 0\n    first =")
+    code = migrated(text.replace("np.array([[0.5, -2.0]], np.float32)", old)).code
+    assert "x = compat.variable(x_data)" in code, code

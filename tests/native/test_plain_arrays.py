@@ -183,3 +183,33 @@ def test_a_parameter_whose_parts_meet_functions_is_a_tensor() -> None:
     assert "compat.array_module(hs[0])" in code, "it may be a list"
     for a, b in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(b.numpy(), getattr(a, "array", a), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "items"),
+    [
+        ("xp.hstack({})", "h.array for h in hs"),
+        ("xp.vstack({})", "xp.array([n, 1]) for n in range(2)"),
+        ("xp.stack({}, axis=1)", "h.array for h in hs"),
+        ("xp.vstack(map({}))", "lambda h: h.array, hs"),
+        ("xp.hstack({})", "xp.ones(2, 'f') for h in hs"),
+    ],
+)
+def test_arrays_that_a_generator_gives_are_a_tuple_for_torch(call: str, items: str) -> None:
+    """CuPy, and NumPy of Chainer's years, take generators; the NumPy here takes none, and is shown the list of them."""
+    text = """
+def run(xs):
+    hs = [F.relu(chainer.Variable(x)) for x in xs[:2]]
+    xp = chainer.backend.get_array_module(hs[0].array)
+    return {}
+"""
+    shown = call.replace("map({})", "list(map({}))").replace("({},", "([{}],").replace("stack({})", "stack([{}])")
+    theirs, _, _ = run(text.format(shown.format(items)))
+    generator = call.format(items) if "axis" not in call else call.format(f"({items})")
+    code = migrated(text.format(generator)).code
+    ours: dict = {}
+    exec(compile(code, "<migrated>", "exec"), ours)
+    rng = np.random.RandomState(0)
+    found = ours["run"]([torch.from_numpy(rng.randn(1, 2).astype("f")) for _ in range(4)])
+    np.testing.assert_array_equal(found.numpy(), theirs)
+    assert "stack(tuple(" in code

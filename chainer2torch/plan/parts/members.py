@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Ref, Tensor, Unknown
+from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Ref, Tensor, Unknown, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -132,13 +132,18 @@ def _of_one_kind(context: Context, decisions: Decisions, node: ast.Attribute, ro
     elif isinstance(parent, ast.Call) and parent.func is node:
         emit_call(context, decisions, parent, own_row(context, node, row), node, receiver=node.value)
     elif row.value is not None:  # a class: `isinstance(x, xp.ndarray)`
-        if row.value != f"self.{node.attr}":
+        if row.value != f"self.{node.attr}" and not _may_be_numpy(context, row, node):
             decisions.replace(node, row.value, {"self": context.operand(node.value)})
         decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
     elif not row.cases:
         decisions.mark(node, row, row.name, row.state, row.note)
     else:
         decisions.mark(node, row, row.name, "manual", "a method that is passed as a value")
+
+
+def _may_be_numpy(context: Context, row: Row, node: ast.Attribute) -> bool:
+    """Whether a class is one of an array module that may be NumPy's own: its arrays are no tensors."""
+    return row.name.startswith("xp.") and any(k != XP for k in options(context.kind(node.value)))
 
 
 def _attribute(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:

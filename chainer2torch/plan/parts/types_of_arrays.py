@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Ref, Tensor, options
+from chainer2torch.analysis.models.xp_modules import EITHER
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import comes_from_host
@@ -18,7 +19,14 @@ def asserts_class(context: Context, call: ast.Call) -> bool:
     """Whether a call is an assertion of a test about the class of an array, which is a tensor or has ``type(x)``."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ASSERTIONS or len(call.args) < 2:
         return False
-    return _classes(context, call.args[0]) == {"torch.Tensor"} or bool(_of_type(context, call.args[1]))
+    if _classes(context, call.args[0]) == {"torch.Tensor"} or _is_of_either(context, call.args[1]):
+        return True
+    return bool(_of_type(context, call.args[1]))
+
+
+def _is_of_either(context: Context, node: ast.expr) -> bool:
+    """``xp.ndarray`` of a module that may be NumPy: which class that is shows when the program runs."""
+    return isinstance(node, ast.Attribute) and node.attr == "ndarray" and EITHER in options(context.kind(node.value))
 
 
 def class_of_other(context: Context, decisions: Decisions, call: ast.Call) -> None:

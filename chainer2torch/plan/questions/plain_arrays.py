@@ -14,7 +14,7 @@ from collections.abc import Callable
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
 from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.plan.array_guards import WHOLE, is_array
+from chainer2torch.plan.array_guards import WHOLE, is_array, is_stream
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.asked_shapes import has_shape
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
@@ -158,6 +158,8 @@ class _Plain(ast.NodeTransformer):
         if not items or "" in dtypes or dtypes & WHOLE and not dtypes <= WHOLE:
             return None
         self._differ(None in dtypes)
+        if isinstance(value, ast.Name) and is_stream(value.id, self.question) is True:
+            return parsed(f"tuple({value.id})")  # torch takes lists and tuples
         return value
 
     def _is_unknown_list(self, node: ast.expr | None) -> bool:

@@ -59,8 +59,22 @@ def used(context: Context, node: ast.expr, handed: Collection[Parameter]) -> boo
             return None
         part = outer
     row = row_of(context, part)
+    if row is not None and (value := _as_value(context, part, row)) is not None:
+        return _names_module(value)
     case = native_case(context, part, row) if row is not None else None
-    return None if case is None else "self" in {n.id for n in nodes_of(parsed(case.torch)) if isinstance(n, ast.Name)}
+    return None if case is None else _names_module(case.torch)
+
+
+def _names_module(template: str) -> bool:
+    return "self" in {n.id for n in nodes_of(parsed(template)) if isinstance(n, ast.Name)}
+
+
+def _as_value(context: Context, part: ast.Attribute, row: Row) -> str | None:
+    """What stands for a class of an array module that is not called: ``isinstance(y.array, xp.ndarray)``."""
+    parent = context.source.parents.get(part)
+    called = isinstance(parent, ast.Call) and parent.func is part
+    is_class = row.signature is not None and row.value not in (None, f"self.{part.attr}")
+    return row.value if is_class and not called and context.kind(part.value) == XP else None
 
 
 def annotates(context: Context, part: ast.Attribute) -> bool:
