@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Perhaps, Scalar, Tensor, Tup
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Lst, Perhaps, Scalar, Tensor, Tup, options
 from chainer2torch.analysis.lattice import join, says_more, unsure
 from chainer2torch.analysis.module_index import Project
 from chainer2torch.analysis.source import Source
@@ -68,6 +68,11 @@ def _kind(body):
 def test_where_it_comes_from(body):
     kind = _kind(body)
     assert isinstance(kind, Perhaps) and isinstance(kind.known, Tensor), kind
+
+
+def test_a_sum_of_what_may_be_a_list_of_shapes_as_well():
+    kind = _kind("def g(v):\n    found = sum(v)\ndef f(u, x):\n    g(u)\n    g([x.shape])\n    g(F.relu(x).array)\n")
+    assert isinstance(kind, Perhaps) and any(isinstance(one, Tensor) for one in options(kind.known)), kind
 
 
 _MEMBERS = (

@@ -25,7 +25,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, generalized, join, join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
@@ -82,10 +82,11 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
         return _absolute(first) if name == "abs" else first
-    if name in ("sum", "max", "min") and len(args) == 1 and all(isinstance(k, _ARRAYS) for k in options(first)):
-        return join_all([element_of(k) for k in options(first)])  # Python goes through the first axis
-    if name == "sum" and isinstance(first, (Lst, Tup)):
-        return join(element_of(first), None)
+    walked = [k for k in options(first) if scalar_type(k) is None]  # nobody goes through a number
+    if name in ("sum", "max", "min") and len(args) == 1 and walked and all(isinstance(k, _ARRAYS) for k in walked):
+        return join_all([element_of(k) for k in walked])  # Python goes through the first axis
+    if name == "sum" and walked and all(isinstance(k, (*_ARRAYS, Lst, Tup)) for k in walked):
+        return join_all([element_of(k) for k in walked])
     if name == "getattr" and len(args) > 1 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return join_all([interpreter.attribute(first, args[1].value), *args[2:]])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
