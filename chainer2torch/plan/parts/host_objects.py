@@ -62,8 +62,9 @@ def _is_of_library(context: Context, node: ast.expr, depth: int) -> bool:
         return all(_is_of_library(context, one, depth + 1) for one in made or [node.value])
     if not isinstance(node, ast.Name):
         return False
-    made = [*reaching(context, node), *(value for value, _ in unpacked(context, node, None)), *_opened(context, node)]
-    return bool(made) and all(_is_of_library(context, one, depth + 1) for one in made if one in context.source.parents)
+    found = [*reaching(context, node), *(value for value, _ in unpacked(context, node, None)), *_opened(context, node)]
+    made = [one for one in found if one in context.source.parents]
+    return bool(made) and all(_is_of_library(context, one, depth + 1) for one in made)
 
 
 def _kept(context: Context, node: ast.Attribute) -> list[ast.expr]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import HostArray, Kind, Ref, Tensor, options, scalar_type
-from chainer2torch.analysis.source import nodes_of, within
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
@@ -67,7 +67,7 @@ def _is_unrecorded(context: Context, value: ast.expr, call: ast.Call) -> bool:
         for item in reversed(around.items) if isinstance(around, ast.With) else ():
             switch = _switch(context, item.context_expr)
             if switch is not None:
-                return switch if isinstance(switch, bool) else not _asks(context, call, switch)
+                return switch if isinstance(switch, bool) else not _is_tested(context, call)
     return False
 
 
@@ -85,16 +85,9 @@ def _switch(context: Context, manager: ast.expr) -> bool | ast.expr | None:
     return not manager.args[1].value if isinstance(manager.args[1], ast.Constant) else manager.args[1]
 
 
-def _asks(context: Context, call: ast.Call, condition: ast.expr) -> bool:
-    """Whether a test around a ``backward()`` asks for a name of the condition: ``if train: loss.backward()``."""
-    names = {
-        n.id if isinstance(n, ast.Name) else n.attr
-        for n in nodes_of(condition)
-        if isinstance(n, (ast.Name, ast.Attribute))
-    }
-    tests = [around.test for around in context.source.ancestors(call) if isinstance(around, (ast.If, ast.IfExp))]
-    asked = {getattr(n, "id", getattr(n, "attr", None)) for test in tests for n in nodes_of(test)}
-    return bool(names & asked) or bool(tests)
+def _is_tested(context: Context, call: ast.Call) -> bool:
+    """Whether a test stands around a ``backward()``, as ``if train: loss.backward()``: it may ask for the switch."""
+    return any(isinstance(around, (ast.If, ast.IfExp)) for around in context.source.ancestors(call))
 
 
 def _is_of_arrays(context: Context, value: ast.expr, depth: int) -> bool:
