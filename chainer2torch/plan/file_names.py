@@ -194,7 +194,7 @@ class FileNames:
             member = self.source.parents.get(node)
             if (
                 row is not None
-                and not (isinstance(member, ast.Attribute) and isinstance(self.analysis.kind(member), Ref))
+                and not (isinstance(member, ast.Attribute) and self._is_said_of_member(member))
                 and row.home not in GO_WITH_OTHERS
                 and stage_of(row, row.name) == MODELS
                 and not self._through_variable(node)
@@ -205,6 +205,10 @@ class FileNames:
             ):
                 return True
         return False
+
+    def _is_said_of_member(self, member: ast.Attribute) -> bool:
+        """Whether what is left is a name below this one, or one that the program sets in a class of Chainer's."""
+        return isinstance(self.analysis.kind(member), Ref) or isinstance(member.ctx, ast.Store)
 
     @functools.cached_property
     def _asked_once(self) -> frozenset[str]:
@@ -226,10 +230,11 @@ class FileNames:
         )
 
     def _through_variable(self, node: ast.expr) -> bool:
-        """Whether a name of Chainer's is reached through a variable: the marker is where that got its value."""
+        """Whether a name of Chainer's is reached through a variable or ``self.apply``: what is said of it stands there
+        where that got its value."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and node.id in self.variables
+        return isinstance(node, ast.Name) and (node.id in self.variables or node.id not in self.imported)
 
     def comments_above(self, node: ast.AST) -> Iterator[str]:
         """The lines of comments above the statement of a node, the last one first."""

@@ -167,7 +167,51 @@ class Net(chainer.Chain):
 """
 
 
-@pytest.mark.parametrize("source", [_LEFT_BEHIND, _LIBRARY_ONLY], ids=["a name that is called", "a library"])
+_COPIED_PART = """\
+from chainercv.links import Conv2DBNActiv
+
+
+def dilated(prev):
+    new = Conv2DBNActiv(prev.conv.W.shape[1], prev.conv.W.shape[0], 3, 1, 2, 2, nobias=True)
+    new.conv.W.data[:] = prev.conv.W.data[:]
+    return new
+"""
+_PATCHED = """\
+import chainer
+import chainer.functions as F
+from chainercv.links import SEBlock
+
+
+class Watch(object):
+    def __init__(self):
+        self.before = chainer.FunctionNode.apply
+
+    def __enter__(self):
+        chainer.FunctionNode.apply = self.seen
+
+    def __exit__(self, *args):
+        chainer.FunctionNode.apply = self.before
+
+    def seen(self, function, inputs):
+        return self.before(function, inputs)
+
+
+def names(model):
+    return [name for name, _ in model.namedparams()]
+
+
+def run(x):
+    names(SEBlock(8))
+    names(chainer.Sequential(F.relu))
+    return F.relu(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [_LEFT_BEHIND, _LIBRARY_ONLY, _COPIED_PART, _PATCHED],
+    ids=["a name that is called", "a library", "a part that is copied", "a class of Chainer's that is patched"],
+)
 def test_what_is_left_with_a_marker_stays_as_it_is(source):
     """Of a file with markers the rest is migrated: a second run knows less of it, and changes nothing."""
     once = migrate_source(source, rules=RULES["native"]).code

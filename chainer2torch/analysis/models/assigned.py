@@ -94,12 +94,14 @@ def store(interpreter: Interpreter, owner: Kind, name: str, value: Kind) -> None
 def put_anywhere(interpreter: Interpreter, owner: Kind, value: Kind, node: ast.expr | None = None) -> None:
     """Puts a value under a name that nobody knows: what is a plain value may be this one then.
 
-    Links, functions and arrays are left: a program that puts those under a computed name has no others there.
+    Links, functions, arrays and what is imported are left: a program that puts those under a computed name has no
+    others there (``globals().update(args.__dict__)`` puts options of the command line beside ``chainer``).
     """
     for option in options(owner):
         if isinstance(option, Mod):
-            env = option.info.env
-            for name in [n for n, kind in env.items() if _is_plain(kind) and may_be_named(interpreter, node, n)]:
+            env, imported = option.info.env, _imported(option.info)
+            plain = [name for name, kind in env.items() if _is_plain(kind) and name not in imported]
+            for name in [n for n in plain if may_be_named(interpreter, node, n)]:
                 interpreter.bind_in(option.info, name, value)
             continue
         cls = option.info if isinstance(option, Class) else option.cls if isinstance(option, Inst) else None
@@ -187,6 +189,11 @@ def under_name(interpreter: Interpreter, node: ast.Subscript, found: Kind) -> Ki
     name = node.slice.value if isinstance(node.slice, ast.Constant) else None
     owner = _whose(interpreter, node.value) if isinstance(name, str) and found == UNKNOWN else None
     return interpreter.attribute(owner, str(name)) if isinstance(owner, Inst) else found
+
+
+def _imported(module: ModuleInfo) -> set[str]:
+    """The names that the imports of a module bind."""
+    return {alias.asname or alias.name.partition(".")[0] for alias in module.source.of(ast.alias)}
 
 
 def _is_plain(kind: Kind) -> bool:

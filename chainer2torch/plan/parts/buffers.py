@@ -20,6 +20,9 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
 
 
+_OF_TORCH = ("bias", "weight")  # what OF_LINKS are called after a migration
+
+
 def register_persistent(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
     """``self.u = array`` and ``self.register_persistent('u')``: ``self.register_buffer('u', tensor)``."""
     call = context.source.parents.get(node)
@@ -100,10 +103,19 @@ def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr,
     kinds = options(context.kind(value))
     if not _is_part_of_layer(context, target) or _is_part_of_layer(context, value):
         return
-    if isinstance(value, ast.Call) and ast.unparse(value.func).startswith("torch."):  # by an earlier run
+    if _is_written(value):
         return
     if any(isinstance(kind, HostArray) or kind == UNKNOWN for kind in kinds):
         decisions.wrap(value, tensor_of(context, value))
+
+
+def _is_written(value: ast.expr) -> bool:
+    """Whether an earlier run has made a tensor of it: ``torch.as_tensor(w)``, ``layer.weight.data[:]``."""
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).startswith("torch.")
+    held = value.value if isinstance(value, ast.Subscript) else value
+    owner = held.value if isinstance(held, ast.Attribute) and held.attr == "data" else None
+    return isinstance(owner, ast.Attribute) and owner.attr in _OF_TORCH
 
 
 def _is_part_of_layer(context: Context, node: ast.expr) -> bool:
