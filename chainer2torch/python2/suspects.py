@@ -23,6 +23,7 @@ _SIGNS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("r'", 'r"', "R'", 'R"'), r"[uU](?<=\b[uU])[rR]['\"]"),
     (("lambda",), r"lambda(?<=\blambda)[ \t]*\("),
     (("def",), r"def(?<=\bdef)\b[^\n]*\([^\n)]*\("),
+    (("def",), r"def(?<=\bdef)[ \t]+\w+[ \t]*\([^()=:]*\("),  # a parameter in brackets on a line of its own
 )
 _CHEVRON = re.compile(r"\bprint[ \t]*>>")
 _TAB, _BLANK = re.compile(r"^ *\t", re.MULTILINE), re.compile(r"^ ", re.MULTILINE)

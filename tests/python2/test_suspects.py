@@ -7,12 +7,14 @@ import re
 
 import pytest
 
+from chainer2torch.python2.convert import convert
 from chainer2torch.python2.suspects import may_be_python2
 
 PLAIN = re.compile(
     r"^[ \t]*(?:print|exec)\b(?![ \t]*[(=.])|\bprint[ \t]*>>|\bexcept\b[^:\n(]*,[^:\n]*:|\bexcept[ \t]*\(.*\),"
     r"|\braise[ \t]+[\w.]+[ \t]*,|<>|`|(?<![\w.])0[0-7]+\b|(?<![\w.])\d+[lL]\b|(?<![\w.])0[xX][\da-fA-F]+[lL]\b"
-    r"|\b[uU][rR]['\"]|\bprint[ \t]+['\"\w]|\blambda[ \t]*\(|\bdef\b[^\n]*\([^\n)]*\(",
+    r"|\b[uU][rR]['\"]|\bprint[ \t]+['\"\w]|\blambda[ \t]*\(|\bdef\b[^\n]*\([^\n)]*\("
+    r"|\bdef[ \t]+\w+[ \t]*\([^()=:]*\(",
     re.MULTILINE,
 )
 TABS = (re.compile(r"^ *\t", re.MULTILINE), re.compile(r"^ ", re.MULTILINE))
@@ -34,3 +36,11 @@ def test_the_signs_are_those_of_one_plain_expression(seed: int) -> None:
         assert may_be_python2(text) == plain(text), text
         if text.isascii():
             assert may_be_python2(text.encode()) == plain(text), text
+
+
+@pytest.mark.parametrize("place", ["self, path, (a, b), n=1", "self,\n    path,\n    (a, b),\n    n=1"])
+def test_a_parameter_in_brackets_is_one_of_python_2(place: str) -> None:
+    text = f"def f({place}):\n    return a\n"
+    assert may_be_python2(text)
+    found = convert(text)
+    assert found is not None and "a_b" in found.text and "(a, b) = a_b" in found.text
