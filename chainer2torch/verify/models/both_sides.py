@@ -62,6 +62,7 @@ def both(
             **case,
             "weights": record["weights"],
             "held": record.get("held", {}),
+            "late": record.get("late", []),
             "differentiated": record.get("differentiated", []),
             "steps": record.get("steps", case["steps"]),
             "promoted": record.get("promoted", False),

@@ -161,6 +161,10 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
                 namespace = chainer_snippets.execute(case)
             links = chainer_snippets.find_links(namespace)
             chainer_snippets.set_weights(links, prepared)
+            late = chainer_snippets.late_names(links, prepared)
+            if late:  # they are made in a first forward pass, on both sides
+                chainer_snippets.run(dict(case, grad=False, device="cpu"), inputs, namespace)
+                chainer_snippets.set_weights(links, prepared)
             del prepared
             chainer_held.draw(links["model"], case["dtype"], held_shapes)
             weights = drawn.saved(case) or chainer_snippets.save_weights(case, links, folder)
@@ -177,6 +181,7 @@ def run_case(case, inputs, folder, noise, defaults, calls, arrays, drawn):
             arrays.update(calls.gradients())
             record["weights"] = weights
             record["held"] = held
+            record["late"] = late
             record["missing"] = missing.names()
             record["left_out"] = definitions.left_out()
             record["calls"] = [call for call, _ in calls.seen]

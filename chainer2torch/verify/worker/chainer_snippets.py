@@ -295,6 +295,17 @@ def set_weights(links, weights):
             param.data[...] = value
 
 
+def late_names(links, weights):
+    """The names of weights whose links are made in the first forward pass, as far as ``links`` have not run yet."""
+    have = set()
+    for name, link in links.items():
+        have.update(name + path for path, _ in link.namedparams())
+        for path, child in link.namedlinks():
+            base = name + (path if path != "/" else "")
+            have.update(base + "/" + key for key in getattr(child, "_persistent", ()))
+    return sorted(set(weights) - have)
+
+
 def save_weights(case, links, folder):
     """Writes the weights of each link as Chainer's own ``save_npz`` does; the file names by the link's name."""
     files = {}

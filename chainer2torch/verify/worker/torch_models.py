@@ -145,6 +145,8 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any], noise: Any,
             with torch_cheap.cheap_first_values():
                 namespace = torch_snippets.execute(case)
                 model = namespace["model"]
+                if case.get("late"):  # Chainer's weights are of layers, too, that the first forward pass makes
+                    _run_once(case, inputs, job, namespace)
                 phase = "weights"
                 saved = case["weights"].get("model")  # none of a model without parameters
                 path = os.path.join(job["reference"], saved) if saved else ""
@@ -291,12 +293,18 @@ def _without_own(path: str, model: torch.nn.Module, error: Exception) -> str:
 def _order_of_use(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> list[str]:
     """The modules of another model of the same kind, in the order in which a forward pass calls them."""
     namespace = torch_snippets.execute(case)
+    with _trace(namespace["model"], job["tree"], {}) as calls:
+        _run_once(case, inputs, job, namespace)
+    return [call["path"].strip("/").replace("/", ".") for call, _ in calls]
+
+
+def _run_once(case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]) -> None:
+    """A first forward pass, of which nothing is kept but what it makes: one that raises is told by the next one."""
     if case["dtype"] == "float64":
         namespace["model"].double()
     namespace["model"].to(job.get("device", "cpu"))
-    with _trace(namespace["model"], job["tree"], {}) as calls, contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):
         torch_snippets.run(dict(case, differentiated=[]), inputs, job, namespace)
-    return [call["path"].strip("/").replace("/", ".") for call, _ in calls]
 
 
 def _has_graph(value: Any) -> bool:
