@@ -128,6 +128,29 @@ def fill_with(value: Any, array: Any) -> None:
     array[...] = torch.as_tensor(value) if isinstance(array, torch.Tensor) else value
 
 
+class WaitingParameter(UninitializedParameter):
+    """A parameter without a shape, which the values of a state_dict give it, too. Source: chainer.Parameter."""
+
+    def detach(self) -> Any:
+        """Itself, for a state_dict of a model that has not run."""
+        return self
+
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
+        """Takes the values and their shape; of one that waits, too, nothing."""
+        if is_lazy(other):
+            return self
+        self.materialize(other.shape, dtype=other.dtype)
+        return self.copy_(other, non_blocking)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        made = super().__deepcopy__(memo)  # type: ignore[no-untyped-call]
+        vars(made).update(vars(self))
+        return made
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        return UninitializedParameter, (self.requires_grad,)
+
+
 @torch.no_grad()
 def parameter(values: Any = None, shape: Any = None) -> Any:
     """A parameter with first values: an initializer, a number or an array; None is NaN. Source: chainer.Parameter.
@@ -140,7 +163,7 @@ def parameter(values: Any = None, shape: Any = None) -> Any:
     if not callable(values):
         values = functools.partial(torch.Tensor.copy_, other=torch.as_tensor(math.nan if values is None else values))
     if shape is None:  # where: initialize_parameter, copydata, initialize
-        waiting: Any = UninitializedParameter()
+        waiting: Any = WaitingParameter()
         waiting.initializer = values
         return waiting
     param = nn.Parameter(torch.empty(shape))

@@ -8,9 +8,9 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
-from torch.nn.parameter import UninitializedParameter, is_lazy
+from torch.nn.parameter import is_lazy
 
-from chainer2torch.native.first_values import initialized, parameter
+from chainer2torch.native.first_values import WaitingParameter, initialized, parameter
 from chainer2torch.native.layers import conv
 
 
@@ -63,7 +63,7 @@ class PReLU(nn.Module):
 
 def _begin(layer: Any, size: Any, gamma: Any, beta: Any) -> None:
     if size is None:
-        layer.weight, layer.bias = UninitializedParameter(), UninitializedParameter()
+        layer.weight, layer.bias = WaitingParameter(), WaitingParameter()
     initialized(layer, weight=gamma, bias=beta)
 
 
@@ -92,11 +92,6 @@ class LayerNormalization(nn.LayerNorm):
         _take_size(self, input.shape[1])
         return F.layer_norm(input, self.weight.shape, self.weight, self.bias, self.eps)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        if f"{prefix}weight" in state_dict:
-            _take_size(self, len(state_dict[f"{prefix}weight"]))
-        super()._load_from_state_dict(state_dict, prefix, *args)
-
 
 class GroupNormalization(nn.GroupNorm):
     """nn.GroupNorm; a size of None is that of the first batch. Source: chainer.links.GroupNormalization."""
@@ -111,11 +106,6 @@ class GroupNormalization(nn.GroupNorm):
         """The groups of channels, normalized."""
         _take_size(self, input.shape[1])
         return super().forward(input)
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        if f"{prefix}weight" in state_dict:
-            _take_size(self, len(state_dict[f"{prefix}weight"]))
-        super()._load_from_state_dict(state_dict, prefix, *args)
 
 
 class Inception(nn.Module):

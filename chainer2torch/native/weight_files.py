@@ -76,12 +76,15 @@ def load_except(file: Any, obj: Any, names: Any) -> None:
     own = {"W": "weight", "gamma": "weight", "b": "bias", "beta": "bias"}
     own |= {"avg_mean": "running_mean", "avg_var": "running_var", "N": "num_batches_tracked"}
     modules, kept = dict(obj.named_modules()), set()
+    held = {name for name, _ in (*obj.named_parameters(), *obj.named_buffers())}
     for name in [names] if isinstance(names, str) else names or ():
         path, _, last = name.replace("/", ".").rpartition(".")
-        found = {f"{path}.{key}".lstrip(".") for key in (last, own.get(last, last))} & obj.state_dict().keys()
+        found = {f"{path}.{key}".lstrip(".") for key in (last, own.get(last, last))} & held
         if not found and any(path == module or path.endswith(f".{module}") for module in modules):
             raise KeyError(f"{name}: the module has another name for it")
         kept |= found
-    state = {key: value for key, value in torch.load(file, map_location="cpu").items() if key not in kept}
+    state = torch.load(file, map_location="cpu")
+    for name in kept:
+        state.pop(name, None)
     if missing := set(obj.load_state_dict(state, strict=False).missing_keys) - kept:
         raise KeyError(f"not in the file: {sorted(missing)}")

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+_OWN = {"W": "weight", "gamma": "weight", "b": "bias", "beta": "bias", "avg_mean": "running_mean"}
+_OWN |= {"avg_var": "running_var", "N": "num_batches_tracked"}
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -19,6 +21,17 @@ class ChainerWeights(dict[str, Any]):
     def __init__(self, path: str):
         super().__init__()
         self.path = path
+        self.without: set[str] = set()  # PyTorch's names of what is not to be taken
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Leaves something out."""
+        self.without.add(key)
+        return super().pop(key, *default)
+
+    def is_left_out(self, key: str) -> bool:
+        """Whether that is so of one of Chainer's names, such as ``output/W``."""
+        path, _, last = key.replace("/", ".").rpartition(".")
+        return any(f"{path}.{name}".lstrip(".") in self.without for name in (last, _OWN.get(last, last)))
 
 
 def install() -> None:
@@ -36,8 +49,11 @@ def install() -> None:
         if _is_hdf5(state_dict.path):
             compat_module.helper("load_hdf5", "hdf5_files")(state_dict.path, self, strict=strict)
         else:
-            compat_module.helper("load_npz")(state_dict.path, self, strict=strict)
-        return None
+            ignored = state_dict.is_left_out if state_dict.without else None
+            compat_module.helper("load_npz")(
+                state_dict.path, self, strict=strict or bool(ignored), ignore_names=ignored
+            )
+        return torch.nn.modules.module._IncompatibleKeys([], [])  # what differs has raised
 
     torch.load = any_load
     torch.nn.Module.load_state_dict = any_load_state  # type: ignore[method-assign]
