@@ -268,7 +268,7 @@ def _gives_loss(nodes: Nodes, own: bool) -> bool:
         id(function)
         for call in nodes.of(ast.Call)
         if (not call.args or isinstance(call.args[0], _LITERALS))
-        and not {None, "lossfun"} & {keyword.arg for keyword in call.keywords}
+        and not call.keywords  # Chainer's own optimizers pass over those of another one
         for function in ((call.func.body, call.func.orelse) if isinstance(call.func, ast.IfExp) else (call.func,))
     }
     asked = {id(n) for call in nodes.of(ast.Call) if last(call.func) == "hasattr" for n in call.args}

@@ -14,11 +14,14 @@ from chainer2torch.rules.table import load_rules
 from chainer2torch.vendor import compat_file
 
 
-def printed(code, style=None, helpers=(), names=None):
-    """What a program prints, its dtypes by their names alone; ``names`` gets what it defines."""
+def printed(code, style=None, helpers=(), names=None, said=None):
+    """What a program prints, its dtypes by their names alone; ``names`` gets what it defines.
+
+    ``said``: the words of the program, for helpers that are cut to what it uses.
+    """
     compat = types.ModuleType("chainer_compat")
     if style is not None:
-        exec(compile(compat_file.build(helpers, style=style), "<helpers>", "exec"), compat.__dict__)
+        exec(compile(compat_file.build(helpers, style=style, said=said), "<helpers>", "exec"), compat.__dict__)
     written = io.StringIO()
     module = types.ModuleType("the_program")
     held = {"chainer_compat": compat, "the_program": module}
