@@ -66,5 +66,5 @@ x = np.ones((2, 3), np.float32)
 for optimizer in (Half(), chainer.optimizers.Adam(0.1)):
     print(np.round(train(optimizer, L.Linear(3, 1, initialW=1), x)[0], 4))
 """
-    result = migrate_source(source)
+    result = migrate_source(source, options=Options(style="native"))
     assert printed(result.code, "native", result.helpers, said=result.said) == printed(source)
