@@ -12,10 +12,12 @@ from typing import Any
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.memory import Files
-from chainer2torch.analysis.module_index import Apart, Project
+from chainer2torch.analysis.module_index import Apart, ModuleInfo, Project
 from chainer2torch.analysis.parsing import keeps_tables, parse
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.source import Nodes, nodes_of
+from chainer2torch.plan.apart_from_chainer import is_apart
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.file_result import FileResult
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.native.imports import imported_by
@@ -54,16 +56,25 @@ def migrate_part(
     texts = files.texts
     results = {path: FileResult(path, texts[path], texts[path]) for path in paths}
     trees = {path: files.source(path) for path in paths}
-    analysis = Analysis(Project(trees, whole=whole), rules, hints).run()
+    analysis = Analysis(Project(trees, whole=whole), rules, hints)
+    idle = (
+        not hints and not options.kinds and not options.only and is_apart(analysis.project, analysis.libraries, rules)
+    )
+    if not idle:
+        analysis.run()
     for path in analysis.too_deep:
         results[path].error = TOO_DEEP
     modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
+
+    def decided(module: ModuleInfo) -> Ledger:
+        return Ledger(Context(analysis, module, options)) if idle else decide(analysis, module, options)
+
     ledgers: dict[str, Ledger] = {}
     taken: Mapping[str, frozenset[str]] = {}
     if rewrite:  # which imports go depends on what the other files go on using
         for path, module in modules.items():
             try:
-                ledgers[path] = decide(analysis, module, options)
+                ledgers[path] = decided(module)
             except Apart:
                 raise
             except Exception as error:
@@ -72,7 +83,7 @@ def migrate_part(
         taken = exports.taken(analysis, ledgers)
 
     def work(path: str) -> FileResult:
-        ledger = ledgers.pop(path) if rewrite else decide(analysis, modules[path], options)
+        ledger = ledgers.pop(path) if rewrite else decided(modules[path])
         return _migrate_file(ledger, texts[path], taken.get(path, frozenset()) if rewrite else None)
 
     sizes = {path: len(texts[path]) for path in modules}
