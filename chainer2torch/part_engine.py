@@ -115,6 +115,9 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     nodes: Nodes = context.source
     if taken is not None:
         nodes = _rewrite(ledger, taken, result)
+        if context.choices.text_only and not result.changed:
+            context.forget()
+            return result
     result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
@@ -146,6 +149,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
         own.append(OwnFunction(own_classifier.DOTTED, *classifier))
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
+    if not edits and context.choices.text_only:
+        return source
     if not edits:
         result.left = _left(ledger, source)
         result.said = frozenset(said_by(source, own=True))

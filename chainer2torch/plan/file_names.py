@@ -244,14 +244,21 @@ class FileNames:
 
     def marked_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
-        return any(f" ?.{node.attr}:" in line for line in self.comments_above(node))
+        said = f" ?.{node.attr}:"
+        return said in self.source.text and any(said in line for line in self.comments_above(node))
 
     def left_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run knew what the attribute is asked of, and left it to a person with a marker here."""
-        if not self.migrated:
+        if not self.migrated or (said := f".{node.attr}: ") not in self._markers:
             return False
         marked = (line for line in self.comments_above(node) if _MARKER in line)
-        return any(f".{node.attr}: " in line and " ?." not in line for line in marked)
+        return any(said in line and " ?." not in line for line in marked)
+
+    @functools.cached_property
+    def _markers(self) -> str:
+        """The lines with markers of an earlier run."""
+        text = self.source.text
+        return "\n".join(line for line in text.splitlines() if _MARKER in line) if _MARKER in text else ""
 
 
 def _is_of_chainer(kind: Kind) -> bool:

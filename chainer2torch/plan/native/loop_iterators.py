@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import enum
 from collections.abc import Sequence
 
@@ -22,6 +21,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.filled_updaters import is_asked, is_drawn_inside, is_filled_in
@@ -54,7 +54,7 @@ class Form(enum.Enum):
     BATCHES = "native.Batches around a DataLoader: next(), epoch, is_new_epoch"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Iterator:
     """One iterator that becomes native."""
 

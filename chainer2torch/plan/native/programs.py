@@ -7,10 +7,10 @@ the place of ``trainer.run()`` uses these names.
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import (
     Conversion,
@@ -44,7 +44,7 @@ class Unclear(Exception):
     """Why a program keeps Chainer's form."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Device:
     """Where batches go: ``name`` is the variable with a torch.device, "" where they stay on the host.
 
@@ -55,7 +55,7 @@ class Device:
     made: ast.expr | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Step:
     """What one iteration is: ``loss`` is called with the parts of a batch; without parts it is an updater."""
 
@@ -82,7 +82,7 @@ class Step:
         return step.replace("OPTIMIZER.step()", "native.step_keeping_graphs(OPTIMIZER)")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A Trainer, its updater, and what these train."""
 
