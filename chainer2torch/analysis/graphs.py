@@ -36,7 +36,6 @@ from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_r
 from chainer2torch.analysis.scopes import is_own_of_expression
 from chainer2torch.analysis.sent_backward import losses_of_caller
 from chainer2torch.analysis.source import Source, nodes_of
-from chainer2torch.analysis.values import dataclass
 
 _LEAVES = frozenset({"Variable", "Parameter"})
 _CALLED_BY_HELPER = "call_with"  # with which an earlier run calls a model for a batch: nothing of it has a graph
@@ -51,7 +50,7 @@ _OBSERVED = ("chainerrl.misc.batch_states.", "chainerrl.replay_buffer.batch_")  
 _WITHOUT_GRAPH = (*_OBSERVED, "torch.Generator", "torch.device", "torch.load", "torch.optim.", "torch.utils.data.")
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class GraphUse:
     """What happens to the graph that one ``backward()`` or ``unchain_backward()`` is called on."""
 
@@ -61,7 +60,7 @@ class GraphUse:
     later: tuple[ast.expr, ...] = ()  # the uses of such names that may have no value yet where the graph is cut
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Step:
     """One computed value: where it was computed, which backward() calls went through it, whether it was cut since."""
 
@@ -71,7 +70,7 @@ class Step:
     by_model: bool = False  # a model or a function of Chainer's computed it, for sure
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Value:
     """What is known of a name's value."""
 

@@ -121,3 +121,14 @@ def test_a_second_run_has_the_same_results_without_the_short_way(name, full_rule
     monkeypatch.setattr(part_engine, "is_apart", lambda *_: False)
     assert short == migrate_sources(output, rules=full_rules, options=options)
     assert all(not result.changed for result in short.values())
+
+
+def test_where_a_class_says_what_is_saved_programs_without_chainer_are_apart_all_the_same(analysed):
+    rules = load_rules(lazy=True, style="native")
+    texts = {
+        "a.py": "import chainer\nclass A(chainer.Chain):\n    def serialize(self, s):\n        s('x', self.x)\n",
+        "b.py": "import chainer.links as L\nl = L.Linear(3, 4)\n",
+        "c.py": "import numpy\nx = numpy.zeros(3)\n",
+    }
+    results = migrate(texts, rules)
+    assert analysed == ["a.py", "b.py"] and list(results) == ["a.py", "b.py", "c.py"] and not results["c.py"].changed
