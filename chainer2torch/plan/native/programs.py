@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import (
@@ -222,7 +222,7 @@ def names_in(context: Context, scope: ast.AST | None) -> frozenset[str]:
     """The names that a function binds; those of a module are read everywhere in it."""
     if scope is None:
         return context.source.assigned | context.imported
-    nodes = [n for n in nodes_of(scope) if isinstance(n, (ast.Name, ast.arg))]
+    nodes = within(scope).of(ast.Name, ast.arg)
     return frozenset(n.arg if isinstance(n, ast.arg) else n.id for n in nodes if not _reads(n))
 
 

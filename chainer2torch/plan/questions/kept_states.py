@@ -111,13 +111,18 @@ def _keeps(
     if any(map(_cuts, nodes)):
         return False
     kinds = (k for n in nodes if isinstance(n, ast.Call) for one in _run(n) for k in options(analysis.kind(one)))
-    known: dict[tuple[Kind, int], bool] = {}  # what many calls call
+    known = analysis.once(_known_states)
     is_stateful = any(_is_stateful(analysis, kind, _DEPTH, known) for kind in (*models, *kinds))
     states = {name for info in reached for name in own_states(analysis, info)}
     states |= {"c", "h"} if is_stateful else set()
     asked = (n for n in nodes if isinstance(n, ast.If) and is_asked(n.test, states))
     first = {node for one in asked for statement in one.body for node in nodes_of(statement)}
     return bool(states) and not any(empties(analysis, node, states) for node in nodes if node not in first)
+
+
+def _known_states(_: Analysis) -> dict[tuple[Kind, int], bool]:
+    """Whether objects have a state, as far as that was asked: many calls call the same ones."""
+    return {}
 
 
 def _is_stateful(analysis: Analysis, kind: Kind, depth: int, known: dict[tuple[Kind, int], bool]) -> bool:
