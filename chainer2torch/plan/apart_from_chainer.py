@@ -15,10 +15,10 @@ from chainer2torch.analysis.libraries import ADAPTERS, STAND_IN, Libraries
 from chainer2torch.analysis.module_index import ModuleInfo, Project
 from chainer2torch.rules.table import Rules
 
-# names that mean CuPy without an import, and what runs or imports what a text says
-_NAMES = frozenset({"cp", "cupy", "eval", "exec", "compile", "execfile", "__import__"})
-# what imports by a text, and what an earlier run left for this one
-_MEMBERS = ADAPTERS | {STAND_IN.rpartition(".")[2], "import_module", "importorskip", "__import__"}
+# names that mean CuPy without an import, and what runs what a text says
+_NAMES = frozenset({"cp", "cupy", "eval", "exec", "compile", "execfile"})
+_IMPORTING = frozenset({"import_module", "importorskip", "__import__"})  # what imports what a text says
+_MEMBERS = ADAPTERS | {STAND_IN.rpartition(".")[2]}  # what an earlier run left for this one
 _OF_LINKS = "OfLinks"
 
 
@@ -38,7 +38,8 @@ def is_apart(project: Project, libraries: Libraries, rules: Rules) -> bool:
             or any(_begins_with(node.value, libraries.tops) for node in of(ast.Constant))
         ):
             return False
-    return not _Dropped(rules, modules).are_named()
+    dropped = _Dropped(rules, modules)
+    return not dropped.are_imported_by_text() and not dropped.are_named()
 
 
 def _imports(module: ModuleInfo) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -87,6 +88,16 @@ class _Dropped:
             self._is_dropped(module, node)
             for module in self._modules
             for node in module.source.of(ast.Name, ast.Attribute)
+        )
+
+    def are_imported_by_text(self) -> bool:
+        """Whether a module of one may be imported by a text."""
+        tops = {name.partition(".")[0] for name in self._rows}
+        words = {node.id for module in self._modules for node in module.source.of(ast.Name)}
+        words |= {node.attr for module in self._modules for node in module.source.of(ast.Attribute)}
+        words |= {alias.name for module in self._modules for alias in module.source.of(ast.alias)}
+        return not words.isdisjoint(_IMPORTING) and any(
+            _begins_with(node.value, tops) for module in self._modules for node in module.source.of(ast.Constant)
         )
 
     def _imports(self, node: ast.Import | ast.ImportFrom) -> bool:

@@ -43,6 +43,7 @@ PLAIN = [
     "import chainer_compat as compat\nimport torch\nm = compat.link_attribute(torch.nn.Linear(3, 4), 'W')\n",
     "import torch\n# TODO(chainer2torch C2T090): has no counterpart\nx = torch.zeros(3).numpy()\n",
     "import time\nfrom collections import OrderedDict\nimport scipy.io\nt = time.time()\n",
+    "import importlib\nm = importlib.import_module(name), importlib.import_module('own.part')\n",
     "import os\n\n\ndef f(path, math):\n    return os.path.join(path, math.sys, path.float)\n",
     "import copy\nclass A:\n  def __init__(self, **k):\n    self.k = k\n  def f(self):\n    copy.deepcopy(self)\n",
 ]
@@ -60,6 +61,9 @@ NOT_PLAIN = [
     ("import cupy as np\nx = np.zeros(3)\n", "chainer.backends.cuda.cupy"),
     ("x = cupy.zeros(3)\n", "chainer.backends.cuda.cupy"),
     ("import importlib\nF = importlib.import_module('chainer.functions')\n", "chainer.functions"),
+    ("import importlib\nm = importlib.import_module('scipy.misc')\nx = m.imresize(a, 2)\n", ""),
+    ("from importlib import import_module as load\nm = load('scipy.misc')\n", ""),
+    ("from importlib import import_module as load\nF = load(f'chainer.{name}')\n", ""),
     ("from torch import *\nx.unchain_backward()\n", "?.unchain_backward"),
     ("f = eval('lambda x: chainer.functions.relu(x)')\n", "chainer.functions.relu"),
     ("import numpy as np\nx = np.zeros(3, np.float)\n", "numpy.float"),
