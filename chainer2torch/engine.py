@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from chainer2torch.analysis.memory import Files, Memory, imported, key
 from chainer2torch.analysis.module_index import Apart, Project
-from chainer2torch.analysis.parts import parts
+from chainer2torch.analysis.parts import connected, parts
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.related import related
 from chainer2torch.analysis.source import Source
@@ -92,12 +92,15 @@ def migrate_sources(
     apart = chosen.style == "native" and not chosen.only and not hints
     for divided in (True, False) if apart else (False,):
         whole = Places(files.outlines, chosen.pinned, chosen.name)
-        found = parts(whole)
+        groups = connected(whole)
+        found = parts(whole, groups)
         for path in files.outlines:  # before any part is analysed: what is remembered, and what is not, has one home
             whole.helper_home(path)
-        work = _Work(files, whole, rules, tops, hints, chosen, rewrite, None if hints else memory)
+        if not divided:
+            groups, found = [], [list(files.outlines)]
+        work = _Work(files, whole, rules, tops, hints, chosen, rewrite, None if hints else memory, groups)
         try:
-            results.update(_done(work, found if divided else [list(files.outlines)], jobs, progress))
+            results.update(_done(work, found, jobs, progress))
             break
         except Apart:  # a name was looked up in another part: no import statement tells
             continue
@@ -152,7 +155,9 @@ class _Work:
         options: Options,
         rewrite: bool,
         memory: Memory | None,
+        groups: list[list[str]],
     ):
+        self.groups = groups  # of files that imports connect; none: it is not known of which they do
         self.files, self.whole, self.rules, self.hints = files, whole, rules.with_packs(tops), hints
         self.packs = sorted(tops & rules.packs.keys())
         self.options, self.rewrite, self.memory = options, rewrite, memory
@@ -173,8 +178,18 @@ class _Work:
         """The results for the files of one part."""
         from chainer2torch.part_engine import TOO_DEEP, migrate_part  # not where all parts are known
 
+        inside = frozenset(paths)
         results = migrate_part(
-            self.files, paths, self.whole, self.rules, self.hints, self.options, self.rewrite, jobs, progress
+            self.files,
+            paths,
+            self.whole,
+            self.rules,
+            self.hints,
+            self.options,
+            self.rewrite,
+            jobs,
+            progress,
+            groups=[group for group in self.groups if group[0] in inside],
         )
         if self.memory is not None and not any(r.defect or r.error == TOO_DEEP for r in results.values()):
             self.memory.put(self._key(paths), {path: plain(result) for path, result in results.items()})

@@ -6,16 +6,19 @@ A module of its own: where all parts are known from an earlier run none of this 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.memory import Files
-from chainer2torch.analysis.module_index import Apart, Project
+from chainer2torch.analysis.module_index import Apart, ModuleInfo, Project
 from chainer2torch.analysis.parsing import keeps_tables, parse
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.source import Nodes, nodes_of
+from chainer2torch.plan.apart_from_chainer import is_apart
+from chainer2torch.plan.context import Context
 from chainer2torch.plan.file_result import FileResult
 from chainer2torch.plan.ledger import Ledger
 from chainer2torch.plan.native.imports import imported_by
@@ -49,44 +52,88 @@ def migrate_part(
     rewrite: bool,
     jobs: int,
     progress: Callable[[int], object] | None,
+    groups: Iterable[list[str]] = (),
 ) -> dict[str, FileResult]:
-    """The results for the files that have these paths; ``whole``: where imports of all files lead."""
-    texts = files.texts
-    results = {path: FileResult(path, texts[path], texts[path]) for path in paths}
+    """The results for the files that have these paths; ``whole``: where imports of all files lead.
+
+    ``groups``: those of the files that imports connect, where that is known. A group in which nothing is Chainer's is
+    not analysed.
+    """
     trees = {path: files.source(path) for path in paths}
-    analysis = Analysis(Project(trees, whole=whole), rules, hints).run()
-    for path in analysis.too_deep:
-        results[path].error = TOO_DEEP
-    modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
-    ledgers: dict[str, Ledger] = {}
-    taken: Mapping[str, frozenset[str]] = {}
-    if rewrite:  # which imports go depends on what the other files go on using
-        for path, module in modules.items():
-            try:
-                ledgers[path] = decide(analysis, module, options)
-            except Apart:
-                raise
-            except Exception as error:
-                _fail(results[path], f"{type(error).__name__}: {error}")
-        modules = {path: modules[path] for path in ledgers}
-        taken = exports.taken(analysis, ledgers)
-
-    def work(path: str) -> FileResult:
-        ledger = ledgers.pop(path) if rewrite else decide(analysis, modules[path], options)
-        return _migrate_file(ledger, texts[path], taken.get(path, frozenset()) if rewrite else None)
-
-    sizes = {path: len(texts[path]) for path in modules}
-    for done, (path, result) in enumerate(spread(work, sizes, jobs), 1):
-        if isinstance(result, Failed):
-            if result.reason.startswith(f"{Apart.__name__}:"):
-                raise Apart(path)
-            _fail(results[path], result.reason)
-        else:
-            results[path] = result
-        if progress is not None:
-            progress(done)
-    analysis.forget()
+    results = {path: FileResult(path, files.texts[path], files.texts[path]) for path in paths}
+    done = 0
+    if not hints and not options.kinds and not options.only:
+        libraries = Libraries.of(rules.libraries, whole.files)
+        for group in list(groups) or [paths]:
+            project = Project({path: trees[path] for path in group}, whole=whole)
+            if is_apart(project, libraries, rules):
+                work = _Work(
+                    Analysis(project, rules), {path: results[path] for path in group}, options, rewrite, idle=True
+                )
+                results.update(work.results(1, progress, done))
+                done += len(group)
+                for path in group:
+                    del trees[path]
+    if trees:
+        analysis = Analysis(Project(trees, whole=whole), rules, hints).run()
+        work = _Work(analysis, {path: results[path] for path in trees}, options, rewrite)
+        results.update(work.results(jobs, progress, done))
     return results
+
+
+class _Work:
+    """Files that are decided on, and rewritten, with one analysis; where they are ``idle`` it was not run."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        results: dict[str, FileResult],
+        options: Options,
+        rewrite: bool,
+        idle: bool = False,
+    ):
+        self.analysis, self._results, self.options, self.rewrite, self.idle = analysis, results, options, rewrite, idle
+
+    def _decided(self, module: ModuleInfo) -> Ledger:
+        if self.idle:
+            return Ledger(Context(self.analysis, module, self.options))
+        return decide(self.analysis, module, self.options)
+
+    def results(self, jobs: int, progress: Callable[[int], object] | None, before: int) -> dict[str, FileResult]:
+        """The results for all files; ``before``: how many files of the part were done before these."""
+        analysis, results = self.analysis, self._results
+        for path in analysis.too_deep:
+            results[path].error = TOO_DEEP
+        modules = {path: module for path, module in analysis.project.modules.items() if path not in analysis.too_deep}
+        ledgers: dict[str, Ledger] = {}
+        taken: Mapping[str, frozenset[str]] = {}
+        if self.rewrite:  # which imports go depends on what the other files go on using
+            for path, module in modules.items():
+                try:
+                    ledgers[path] = self._decided(module)
+                except Apart:
+                    raise
+                except Exception as error:
+                    _fail(results[path], f"{type(error).__name__}: {error}")
+            modules = {path: modules[path] for path in ledgers}
+            taken = exports.taken(analysis, ledgers)
+
+        def work(path: str) -> FileResult:
+            ledger = ledgers.pop(path) if self.rewrite else self._decided(modules[path])
+            return _migrate_file(ledger, results[path].source, taken.get(path, frozenset()) if self.rewrite else None)
+
+        sizes = {path: len(results[path].source) for path in modules}
+        for done, (path, result) in enumerate(spread(work, sizes, jobs), before + 1):
+            if isinstance(result, Failed):
+                if result.reason.startswith(f"{Apart.__name__}:"):
+                    raise Apart(path)
+                _fail(results[path], result.reason)
+            else:
+                results[path] = result
+            if progress is not None:
+                progress(done)
+        analysis.forget()
+        return results
 
 
 def _fail(result: FileResult, reason: str) -> None:
@@ -104,6 +151,9 @@ def _migrate_file(ledger: Ledger, text: str, taken: frozenset[str] | None) -> Fi
     nodes: Nodes = context.source
     if taken is not None:
         nodes = _rewrite(ledger, taken, result)
+        if context.choices.text_only and not result.changed:
+            context.forget()
+            return result
     result.modules, result.uses = top_modules(nodes), names_used_in(nodes, context.choices.style)
     result.sites = sorted(ledger.sites.values(), key=lambda s: (s.line, s.column, s.symbol))
     result.kept = sorted(ledger.kept.values(), key=lambda s: (s.line, s.column, s.symbol))
@@ -135,6 +185,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
         own.append(OwnFunction(own_classifier.DOTTED, *classifier))
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
+    if not edits and context.choices.text_only:
+        return source
     if not edits:
         result.left = _left(ledger, source)
         result.said = frozenset(said_by(source, own=True))

@@ -35,6 +35,8 @@ class Libraries:
     def __init__(self, others: Iterable[str] = ()):
         modules = CHAINER | set(others)
         self._tops = frozenset(module for module in modules if "." not in module)
+        # the first words of all of these names
+        self.tops = frozenset(module.partition(".")[0] for module in modules)
         self._inner = tuple(module for module in modules if "." in module)
         self._known: dict[str, bool] = {}
 

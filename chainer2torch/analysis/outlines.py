@@ -14,12 +14,13 @@ from chainer2torch.analysis.eras import doubted, signs
 from chainer2torch.analysis.libraries import HELPERS
 from chainer2torch.analysis.path_edits import PathEdit, path_edits
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.values import dataclass
 
 # with these a file imports what is computed at run time
 _DYNAMIC = ("importlib", "__import__", "load_source", "load_module", "runpy", "execfile")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Statement:
     """An import statement: ``import names`` (``level`` is None), or ``from module import names``.
 
@@ -39,7 +40,7 @@ class Statement:
         return [name for one in taken for name in (self.module, one)]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Outline:
     """The imports of a file in the order of ``Source.nodes``, and what its words say of it."""
 

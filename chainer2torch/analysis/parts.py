@@ -6,20 +6,26 @@ from chainer2torch.analysis.components import groups, neighbours
 from chainer2torch.analysis.places import Places
 
 
-def parts(places: Places) -> list[list[str]]:
-    """The paths of each part, in the order of the project. Afterwards the places know where all imports lead.
+def connected(places: Places) -> list[list[str]]:
+    """The paths of the files that imports connect, in the order of the project; then places know where they lead.
 
-    Files of two parts cannot meet in one run: no import leads from one to the other, whichever imports which. Where a
-    class says itself what is saved of it, the form of all files of weights depends on it: what one program writes
-    another may read. Then the project is one part.
+    Files of two of these groups cannot meet in one run: no import leads from one to the other, whichever imports which.
     """
     inside: dict[str, list[str]] = {}  # `package.module` is an attribute of the package, too
     for path, file in places.files.items():
         inside.setdefault(file.directory, []).append(path)
-    connected = neighbours(places, places.files, inside)
+    return groups(neighbours(places, places.files, inside))
+
+
+def parts(places: Places, found: list[list[str]]) -> list[list[str]]:
+    """The paths of each part, in the order of the project; ``found`` are the files that imports connect.
+
+    Where a class says itself what is saved of it, the form of all files of weights depends on it: what one program
+    writes another may read. Then the project is one part.
+    """
     if any(file.outline.own_protocol for file in places.files.values()):
         return [list(places.files)]
-    return groups(connected)
+    return found
 
 
-__all__ = ["parts"]
+__all__ = ["connected", "parts"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import posixpath
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from chainer2torch.analysis.values import dataclass
 
 _ADDING = {"append": 0, "insert": 1}  # which argument is the folder
 _SAME = frozenset({"abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "str", "fspath", "Path"})
@@ -14,7 +15,7 @@ _FOLDERS = {"pardir": "..", "curdir": ".", "sep": "/"}
 _STEPS = 4  # names that stand for names
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class PathEdit:
     """``sys.path.append(folder)``, ``sys.path.insert(0, folder)``.
 
@@ -27,7 +28,7 @@ class PathEdit:
     line: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Place:
     """A path that is known: relative to a folder, as the text says it."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import bisect
 import functools
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
@@ -82,10 +84,10 @@ class Nodes:
     @functools.cached_property
     def _places(self) -> dict[type[ast.AST], list[int]]:
         """Where in ``nodes`` the nodes of each type stand."""
-        places: dict[type[ast.AST], list[int]] = {}
+        places: defaultdict[type[ast.AST], list[int]] = defaultdict(list)
         for i, node in enumerate(self.nodes):
-            places.setdefault(node.__class__, []).append(i)
-        return places
+            places[node.__class__].append(i)
+        return dict(places)
 
     @functools.cached_property
     def attributes(self) -> dict[str, list[ast.Attribute]]:
@@ -119,8 +121,9 @@ class Nodes:
         """The nodes of these types (no abstract ones), in the order of ``nodes``, without a walk over all of them."""
         found = self._of.get(types)
         if found is None:
-            places = [place for node_type in types for place in self._places.get(node_type, ())]
-            self._of[types] = found = [self.nodes[i] for i in (sorted(places) if len(types) > 1 else places)]
+            known = [self._places[node_type] for node_type in types if node_type in self._places]
+            places = known[0] if len(known) == 1 else sorted(itertools.chain.from_iterable(known))
+            self._of[types] = found = list(map(self.nodes.__getitem__, places))
         return found[:]
 
 

@@ -94,7 +94,9 @@ def _style(project: Project, asked: str) -> str:
     return found.pop() if len(found) == 1 else asked
 
 
-def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known: Collection[str]) -> Engine:
+def _engine(
+    options: Settings, rewrite: bool, kinds: bool, progress: Any, known: Collection[str], text_only: bool = False
+) -> Engine:
     """The engine with these options; ``known`` are all files of the project, also those that are not read."""
     from chainer2torch import engine as room
     from chainer2torch.python2 import engine as python2
@@ -122,6 +124,7 @@ def _engine(options: Settings, rewrite: bool, kinds: bool, progress: Any, known:
                 pinned=pinned,
                 name=name,
                 kinds=kinds,
+                text_only=text_only,
                 only=frozenset(options.only),
                 style=options.style,
                 trainer=options.trainer,
@@ -154,7 +157,7 @@ def checked(project: Project, wanted: Sequence[Change], options: Settings) -> No
 
         options = dataclasses.replace(options, trace=None, style=project.trees[0].style)
         known = [entry.relative for tree in project.trees for entry in tree.entries]
-        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None, known)))
+        project.problems.extend(self_check(project, wanted, _engine(options, True, False, None, known, text_only=True)))
 
 
 def extras_of(report: Report, options: Settings, goal: Goal) -> Extras:

@@ -36,6 +36,8 @@ class Context(FileNames):
         self.with_models = MODELS in self.stages.chosen  # tensors, functions and links change in this run
         self._answers: dict[tuple[Any, ast.AST], Any] = {}
         self._kind = analysis.kind
+        # what the analysis knows of a node's value: asked so often that it is the question itself, until a node is made
+        self.kind: Callable[[ast.AST], Kind] = analysis.kind
         self._stand_ins: dict[ast.AST, tuple[ast.AST, str]] = {}
 
     def ask(self, question: Callable[[Context, N], T], node: N) -> T:
@@ -50,15 +52,13 @@ class Context(FileNames):
         """Takes leave of the answers when nobody asks any more: some hold the context, which is not freed then."""
         self._answers.clear()
 
-    def kind(self, node: ast.AST) -> Kind:
-        """What the analysis knows of a node's value."""
-        if self._stand_ins and node in self._stand_ins:
-            node = self._stand_ins[node][0]
-        return self._kind(node)
-
     def stand_for(self, node: ast.AST, value: ast.AST, code: str) -> None:
         """A node of which the source has none: it has the value of another one, and is written as ``code``."""
         self._stand_ins[node] = value, code
+        self.kind = self._kind_of_value
+
+    def _kind_of_value(self, node: ast.AST) -> Kind:
+        return self._kind(self._stand_ins[node][0] if node in self._stand_ins else node)
 
     def training(self, node: ast.AST) -> str:
         """How code at this place learns whether it is training.

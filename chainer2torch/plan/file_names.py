@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -19,6 +20,7 @@ from chainer2torch.rules.table import Rules
 from chainer2torch.vendor.compat_file import MODULE_NAME
 
 _MARKER = "# TODO(chainer2torch "
+_OF_UNKNOWN = re.compile(r" \?\.(\w+):")
 _MARKERS = 20  # the most lines of comments that are looked at above a statement
 _LAST_VERSION = 7
 _OF_TENSORS = (
@@ -249,14 +251,27 @@ class FileNames:
 
     def marked_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run left a marker here because nobody knew what the attribute is asked of."""
+        if node.attr not in self._asked_before:
+            return False
         return any(f" ?.{node.attr}:" in line for line in self.comments_above(node))
 
     def left_before(self, node: ast.Attribute) -> bool:
         """Whether an earlier run knew what the attribute is asked of, and left it to a person with a marker here."""
-        if not self.migrated:
+        if not self.migrated or (said := f".{node.attr}: ") not in self._markers:
             return False
         marked = (line for line in self.comments_above(node) if _MARKER in line)
-        return any(f".{node.attr}: " in line and " ?." not in line for line in marked)
+        return any(said in line and " ?." not in line for line in marked)
+
+    @functools.cached_property
+    def _asked_before(self) -> frozenset[str]:
+        """The attributes of which the file says so anywhere."""
+        return frozenset(_OF_UNKNOWN.findall(self.source.text))
+
+    @functools.cached_property
+    def _markers(self) -> str:
+        """The lines with markers of an earlier run."""
+        text = self.source.text
+        return "\n".join(line for line in text.splitlines() if _MARKER in line) if _MARKER in text else ""
 
 
 def _is_of_chainer(kind: Kind) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from chainer2torch.analysis.scopes import Scope
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Part, Provided
 from chainer2torch.plan.edits import Comment, Remove, StatementEdit, Unmark, Wrap
@@ -33,7 +34,7 @@ class Conflict(Exception):
     """Two passes decide on one place, and neither says which of them gives way."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Policy:
     """How the edits and wraps of one pass stand to those of the passes before it, which are named."""
 

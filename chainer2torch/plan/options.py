@@ -15,6 +15,7 @@ class Options:
     pinned: int | None = None  # the major version that the project's requirements ask for, for files without a sign
     name: str = ""  # of the folder at the top, where that is a package: its files may import it by name
     kinds: bool = False  # also list what was inferred
+    text_only: bool = False  # of a file that stays as it is nothing is wanted but that: no words, mentions, helpers
     style: str = "faithful"  # or "native": plain PyTorch, with the differences that docs/differences.md declares
     trainer: str = "ppe"  # or "ignite": native Trainer programs run on an Ignite engine
     parallel_updater: str = "ddp"  # or "single": what divides a batch over devices works on the first of them

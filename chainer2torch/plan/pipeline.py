@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan import skips
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Item, Part
@@ -77,7 +77,7 @@ from chainer2torch.plan.passes import (
 Run = Callable[[Context], Iterable[Item]]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Pass:
     """One look at a file. ``policy`` says how its decisions stand to those of the passes before it."""
 

@@ -92,7 +92,11 @@ def _files(analysis: Analysis) -> dict[ModuleInfo, int]:
 
 def _with(analysis: Analysis, asks: Callable[[Analysis, ModuleInfo], bool]) -> frozenset[int]:
     """The programs some file of which asks for something."""
-    return frozenset(group for module, group in analysis.once(_files).items() if asks(analysis, module))
+    found: set[int] = set()
+    for module, group in analysis.once(_files).items():
+        if group not in found and asks(analysis, module):
+            found.add(group)
+    return frozenset(found)
 
 
 def _sharing(analysis: Analysis) -> frozenset[int]:

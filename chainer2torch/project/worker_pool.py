@@ -9,14 +9,15 @@ others that know the same, and only the one file with which a process dies twice
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chainer2torch.project.files import interrupts_wait
+
+if TYPE_CHECKING:  # it is imported where there are processes: most projects are done in one
+    from multiprocessing.connection import Connection
 
 Result = TypeVar("Result")
 # so much text keeps a process busy for a few seconds; for less it is not worth starting one
@@ -48,7 +49,7 @@ def spread(work: Callable[[str], Result], sizes: Mapping[str, int], jobs: int) -
     ``Failed``. When this generator is closed or interrupted, all processes end.
     """
     jobs = min(jobs or sensible_jobs(sum(sizes.values())), len(sizes))
-    if jobs <= 1 or "fork" not in multiprocessing.get_all_start_methods():
+    if jobs <= 1 or not _can_fork():
         for key in sizes:
             yield key, _tried(work, key)
         return
@@ -69,6 +70,12 @@ def spread(work: Callable[[str], Result], sizes: Mapping[str, int], jobs: int) -
         pool.end()
 
 
+def _can_fork() -> bool:
+    import multiprocessing
+
+    return "fork" in multiprocessing.get_all_start_methods()
+
+
 def _tried(work: Callable[[str], Result], key: str) -> Result | Failed:
     try:
         return work(key)
@@ -80,6 +87,8 @@ class _Pool:
     """The processes that run, each with the keys that it has not done yet."""
 
     def __init__(self, work: Callable[[str], Any]) -> None:
+        import multiprocessing
+
         self.work = work
         self.context = multiprocessing.get_context("fork")
         self.running: dict[Any, tuple[Any, list[str]]] = {}  # by the ends of their pipes
@@ -100,6 +109,8 @@ class _Pool:
 
     def results(self) -> Iterator[tuple[str, Any]]:
         """What the processes send until all have ended."""
+        from multiprocessing.connection import wait
+
         while self.running:
             for ready in wait(list(self.running)):
                 end: Any = ready

@@ -6,15 +6,18 @@ import ast
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chainer2torch.analysis.kinds import UNKNOWN, Kind
 from chainer2torch.analysis.source import Source
 from chainer2torch.engine import FileResult
 from chainer2torch.plan.site import Mention, Site
-from chainer2torch.python2 import beside, convert, division, names, questions, reserved, suspects
+from chainer2torch.python2 import beside, division, names, questions, reserved, suspects
 from chainer2torch.python2.lines import Lines
 from chainer2torch.python2.questions import Question
+
+if TYPE_CHECKING:
+    from chainer2torch.python2.convert import Converted
 
 # texts by path -> for each path what is known of its expressions; None where the file was not analysed
 Kinds = Callable[[Mapping[str, str]], Callable[[str], "tuple[Source, Callable[[ast.AST], Kind]] | None"]]
@@ -77,7 +80,7 @@ def modernised(
             continue
         text = text or old
         if suspects.may_be_python2(text) and not parses(text):
-            found = convert.convert(text, beside.siblings_of(path, known, texts))
+            found = _converted(text, beside.siblings_of(path, known, texts))
             if found is not None and _fits(path, old, found.text):
                 plain[path], warned[path] = found.text, found.warnings
         elif names.suspected(old) and parses(old):
@@ -101,6 +104,12 @@ def modernised(
     }
 
 
+def _converted(text: str, siblings: Collection[str]) -> Converted | None:
+    from chainer2torch.python2 import convert  # not where no file is Python 2
+
+    return convert.convert(text, siblings)
+
+
 def _with_neighbours(
     texts: Mapping[str, str],
     known: Collection[str],
@@ -118,7 +127,7 @@ def _with_neighbours(
     def take(path: str) -> None:
         if path in plain and path not in run_today:
             return
-        found = convert.convert(texts[path], beside.siblings_of(path, known, texts))
+        found = _converted(texts[path], beside.siblings_of(path, known, texts))
         if found is not None and _fits(path, texts[path], found.text):
             plain[path], warned[path] = found.text, found.warnings
             run_today.discard(path)

@@ -50,14 +50,14 @@ def names_of_today(source: Source) -> tuple[str, bool]:
     Code that asks for the version stays as it is, and so does a name that the file or a star import may bind.
     """
     edits: list[tuple[int, int, str]] = []
-    scopes = bindings(source.tree)
+    names = [name for name in source.of(ast.Name) if name.id in _TODAY]
+    scopes = bindings(source.tree) if names else {}
     starred = any(alias.name == "*" for node in source.of(ast.ImportFrom) for alias in node.names)
-    for name in source.of(ast.Name):
-        new = _TODAY.get(name.id)
-        if new is None or starred or not isinstance(name.ctx, ast.Load) or hasattr(builtins, name.id):
+    for name in names:
+        if starred or not isinstance(name.ctx, ast.Load) or hasattr(builtins, name.id):
             continue
         if scopes.get(name) is None and name.id not in source.assigned and not _guarded(source, name):
-            edits.append((*source.span(name), new))
+            edits.append((*source.span(name), _TODAY[name.id]))
     edits += _imports(source)
     views = list(_views(source))
     only = bool(edits) or any(

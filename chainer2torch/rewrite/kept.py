@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.rewrite.in_text import Patches
 
 # a simple statement that is alone and shorter costs less to parse than to replace
@@ -39,7 +40,7 @@ _BROKEN_INDENT = re.compile(r"^([ \t]*)(?:\\\r?\n[ \t]*)+", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Kept:
     """A shortened text, and what the names in it stand for."""
 
@@ -61,7 +62,7 @@ class Kept:
         return place.sub(lambda match: texts[int(match[match.lastindex or 0])], code)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Piece:
     """A function or class by its place, up to the end of its last line."""
 

@@ -6,7 +6,6 @@ one is a literal that a keyword need not say. So it is filled in with stand-ins,
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.edits import Operand, Replace, Span
 from chainer2torch.rewrite.printing import code_of
 from chainer2torch.rewrite.template import ATOMS, instantiate
@@ -44,7 +44,7 @@ class Stand(NamedTuple):
         return Operand(code=f"c2t_operand{number}_{right}")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Text:
     """A text in pieces: as it is, a dotted name that is spelled as in the file, or the number of an operand."""
 
@@ -84,7 +84,7 @@ class Text:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Argument:
     """An argument of a call; ``before`` its value stands its keyword, if it has one."""
 
@@ -92,7 +92,7 @@ class Argument:
     value: Text
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Skeleton:
     """What a template becomes. Of a call also its function and arguments, where these are no ``*`` and ``**``."""
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.edits import Span
 from chainer2torch.rewrite.printing import Printer
 from chainer2torch.vendor.compat_file import FAITHFUL
@@ -53,7 +54,7 @@ _BUILTINS = frozenset(dir(builtins))
 _SPARE = {"compat": "chainer_compat", "numpy": "numpy", "collections.abc": "collections_abc"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Helpers:
     """The module of helpers of one file: its dotted name, and which of its names are the native style's.
 

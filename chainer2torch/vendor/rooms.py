@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.vendor.annotations import bare_statement, unannotate
 from chainer2torch.vendor.docstrings import docstrings, of_methods, shorten
 from chainer2torch.vendor.free_names import eager_parts, free_names, outer_names
@@ -30,7 +31,7 @@ class VendorError(Exception):
     """The helpers cannot be put into one module; the message names the room and the helper."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Import:
     """One imported name: ``import module [as alias]``, or ``from module import name [as alias]``."""
 
@@ -49,7 +50,7 @@ class Import:
         return self.binds in piece.uses and (not plain or self.module in piece.text)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Piece:
     """The text of a definition on its way into the one module, and the names it uses."""
 
@@ -82,7 +83,7 @@ class Piece:
         return dataclasses.replace(self, text=replaced(self.text, [(node, node.attr) for node in nodes]))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Definition:
     """A top-level function, class or constant. What it uses is only looked up when it is needed itself."""
 
@@ -187,7 +188,7 @@ class Definition:
         return {node.attr for part in parts for node in _attributes_of(part, alias)}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Room:
     """One module of helpers."""
 

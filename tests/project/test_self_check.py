@@ -81,3 +81,19 @@ def test_the_command_checks_itself_unless_told_not_to(tmp_path, monkeypatch):
     tool(src, "-o", tmp_path / "out3")
     assert len(calls) == 4
     assert (tmp_path / "out/a.py").read_bytes() == (tmp_path / "out2/a.py").read_bytes()
+
+
+def test_the_check_wants_the_texts_alone(tmp_path, monkeypatch):
+    asked = []
+    real = engine.migrate_sources
+
+    def noted(texts, **settings):
+        asked.append((settings["options"].text_only, real(texts, **settings)))
+        return asked[-1][1]
+
+    monkeypatch.setattr(engine, "migrate_sources", noted)
+    src = tree(tmp_path / "src", a_py=b"import chainer.functions as F\ny = F.relu(x)\n")
+    CliRunner().invoke(cli, ["migrate", str(src), "-o", str(tmp_path / "out")], standalone_mode=False)
+    (first, results), (second, again) = asked
+    assert (first, second) == (False, True) and results["a.py"].said
+    assert again["a.py"].said is None and again["a.py"].code == results["a.py"].code

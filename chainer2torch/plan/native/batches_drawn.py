@@ -6,12 +6,12 @@ An epoch of n batches has n / m iterations where each of them draws m.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 
 _NEXT = frozenset({"next", "__next__"})
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -19,7 +19,7 @@ _LEAVES: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue, ast.Return)
 _MOST = 99  # draws, or ways, that are told apart
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Draws:
     """A number of batches, and attributes of the updater that are added to it, one for each time."""
 

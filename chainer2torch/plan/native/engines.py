@@ -7,16 +7,16 @@ is started. Extensions, evaluators, reports, optimizers and loaders are the same
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Protocol
 
 from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 
 _ON_ERROR = frozenset({"on_error", "snapshot_on_error"})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Manager:
     """What a manager is made of, as code with operands: MANAGER, and LENGTH, STOP, OUT where they are given.
 
@@ -39,7 +39,7 @@ class Manager:
     several: bool = False  # whether models and optimizers are long dictionaries: a line each
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Iteration:
     """One iteration: its lines, without indentation, with operands; BATCH, the names of the parts of a batch.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class, Inst, options
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -23,7 +23,7 @@ _OWN = "OWN({})"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Evaluator:
     """An evaluator: what it calls with the parts of a batch, where ``parts`` are needed to write that down."""
 

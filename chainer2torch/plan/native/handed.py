@@ -258,7 +258,7 @@ def emit(context: Context, decisions: Decisions, gone: Collection[ast.Call]) -> 
                     decisions.wrap(value, template)
             decisions.use(call.func)
             decisions.mark(call.func, context.rules.rows[symbol], symbol, "exact")
-    for node in context.source.of(ast.Name, ast.Attribute):
+    for node, _ in context.analysis.names_in(context.source):
         symbol, parent = context.reference(node) or "", context.source.parents.get(node)
         called = isinstance(parent, ast.Call) and parent.func is node or isinstance(parent, ast.ClassDef)
         if symbol in _HANDED and context.kind(node) == Ref(symbol) and not called:

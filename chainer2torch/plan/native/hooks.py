@@ -8,6 +8,7 @@ import enum
 from collections.abc import Sequence
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.marks import hooks_parameters
 from chainer2torch.plan.native import places
@@ -30,7 +31,7 @@ class Way(enum.Enum):
     OBJECT = "add_hook(optimizer, hook): an object that the program makes elsewhere, or of a class of its own"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Hooked:
     """One ``optimizer.add_hook(Hook(...))`` and how it is written."""
 

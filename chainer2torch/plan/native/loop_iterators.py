@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import enum
 from collections.abc import Sequence
 
@@ -22,6 +21,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.models import data
 from chainer2torch.analysis.module_index import ModuleInfo
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.filled_updaters import is_asked, is_drawn_inside, is_filled_in
@@ -54,7 +54,7 @@ class Form(enum.Enum):
     BATCHES = "native.Batches around a DataLoader: next(), epoch, is_new_epoch"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Iterator:
     """One iterator that becomes native."""
 
@@ -233,18 +233,14 @@ def _is_called_once(objects: Objects, maker: ast.Call, function: ast.AST | None)
     """Whether a function runs at most once with an iterator that the function of its call has made."""
     home = objects.context_of(maker)
     calls: list[ast.Call] = []
-    for module in objects.analysis.project.modules.values():
-        for node in module.source.of(ast.Name, ast.Attribute):
-            kinds = options(objects.analysis.kind(node))
-            if not any(isinstance(kind, Func) and kind.info.node is function for kind in kinds):
-                continue
-            call = module.source.parents[node]
-            if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(call, ast.alias):
-                return False
-            if module is not home.module or not isinstance(call, ast.Call) or call.func is not node:
-                return False
-            if _may_hand(objects, call, maker):
-                calls.append(call)
+    for module, node in objects.analysis.once(_names_of_functions).get(function, ()):
+        call = module.source.parents[node]
+        if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(call, ast.alias):
+            return False
+        if module is not home.module or not isinstance(call, ast.Call) or call.func is not node:
+            return False
+        if _may_hand(objects, call, maker):
+            calls.append(call)
     scope = places.function_of(home, maker)
     loops = [a for call in calls for a in home.source.ancestors(call) if isinstance(a, _AGAIN)]
     return (
@@ -253,6 +249,17 @@ def _is_called_once(objects: Objects, maker: ast.Call, function: ast.AST | None)
         and all(places.are_branches(home, a, b) for i, a in enumerate(calls) for b in calls[:i])
         and all(loop in home.source.ancestors(maker) for loop in loops)
     )
+
+
+def _names_of_functions(analysis: Analysis) -> dict[ast.AST | None, list[tuple[ModuleInfo, ast.Name | ast.Attribute]]]:
+    """By the node of a function of the project the names and members that may be it, in the order of the files."""
+    found: dict[ast.AST | None, list[tuple[ModuleInfo, ast.Name | ast.Attribute]]] = {}
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute):
+            kinds = options(analysis.kind(node))
+            for function in {kind.info.node for kind in kinds if isinstance(kind, Func)}:
+                found.setdefault(function, []).append((module, node))
+    return found
 
 
 def _may_hand(objects: Objects, call: ast.Call, maker: ast.Call) -> bool:

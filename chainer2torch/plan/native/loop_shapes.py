@@ -32,11 +32,11 @@ while it.epoch < n:                          for epoch in range(1, n + 1):
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from chainer2torch.analysis.kinds import NONE, Const, Ref, Tensor
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Use
@@ -52,7 +52,7 @@ _COMPUTING = frozenset("abs float getattr hasattr int isinstance len max min pow
 _RESET = frozenset({"epoch", "current_position", "is_new_epoch", "_pushed_position", "_epoch", "_is_new_epoch"})
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """How a loop gets its batches: the statements that do nothing else, and what they bind."""
 
@@ -62,7 +62,7 @@ class Batch:
     device: ast.expr | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """One loop over an iterator, with the uses of the iterator that it accounts for."""
 

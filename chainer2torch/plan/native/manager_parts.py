@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Mapping
 
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.native.programs import Program
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Managed:
     """A Trainer that becomes a manager: where it is made, the paths of it and of its updater, and its arguments."""
 
@@ -24,7 +24,7 @@ class Managed:
     draws_itself: bool | None = False  # whether its updater draws them, though loops hand them over; None: one may
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A statement ``trainer.run()``: the paths of the manager and of what to call, and what may make the Trainer."""
 
@@ -35,7 +35,7 @@ class Run:
     loader: str = ""  # as of a Trainer
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Group:
     """The Trainers of the files that see each other.
 

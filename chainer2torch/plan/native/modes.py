@@ -50,7 +50,7 @@ def run(context: Context) -> Decisions:
 
 def _mark(context: Context, decisions: Decisions) -> None:
     """Leaves to a person what no argument can reach."""
-    for node in context.source.of(ast.Name, ast.Attribute):
+    for node, _ in context.analysis.names_in(context.source):
         name = context.reference(node)
         if name is None or not asks(context.analysis, name) or not isinstance(node.ctx, ast.Load):
             continue

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.rules.signature import Bound
 
 _Class = TypeVar("_Class")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Form:
     """One class of optimizers. ``options``: torch's keyword, the template of its value, what torch has by default.
 
@@ -179,7 +179,7 @@ def _is_literal(node: ast.expr, literal: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == ast.literal_eval(literal)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Hook:
     """A hook: the function that does the same to gradients, and its arguments as a template of the hook's own."""
 

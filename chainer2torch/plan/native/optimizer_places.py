@@ -8,12 +8,12 @@ neither can be, a partial is made, or an optimizer with an empty group that gets
 from __future__ import annotations
 
 import ast
-import dataclasses
 import enum
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Tup, options
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.escapes import asks_unknown
@@ -36,7 +36,7 @@ class Place(enum.Enum):
     EMPTY = "where Chainer's optimizer was made, without parameters; it gets them where setup() stood"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Placement:
     """How one optimizer is made: the two calls of the source, and which of them becomes the new one."""
 

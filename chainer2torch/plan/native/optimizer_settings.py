@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.components import meeting
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.native.class_checks import possible_classes
-from chainer2torch.plan.native.objects import Objects, Use
+from chainer2torch.plan.native.objects import Concern, Objects, Use
 from chainer2torch.plan.native.optimizer_forms import CHOSEN, CORRECTS, FORMS, classes_of
 from chainer2torch.plan.questions.paths import is_path
 
@@ -158,9 +159,17 @@ def _is_read(objects: Objects, use: Use, node: ast.Attribute) -> bool:
 
 def _beside(objects: Objects, use: Use) -> list[Use]:
     """The uses of all optimizers of a program."""
-    own = objects.concern(use.inst)
-    uses = [u for uses in objects.uses.values() for u in uses if objects.concern(u.inst) is own]
-    return [u for u in uses if objects.sees(use.context, u.context)]
+    seen = objects.analysis.once(meeting)[use.context.module]
+    uses = objects.once(_by_concern).get(objects.concern(use.inst), [])
+    return [u for u in uses if u.context.module in seen]
+
+
+def _by_concern(objects: Objects) -> dict[Concern | None, list[Use]]:
+    found: dict[Concern | None, list[Use]] = {}
+    for uses in objects.uses.values():
+        for use in uses:
+            found.setdefault(objects.concern(use.inst), []).append(use)
+    return found
 
 
 def _is_pure(value: ast.expr) -> bool:

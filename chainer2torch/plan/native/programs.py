@@ -7,10 +7,10 @@ the place of ``trainer.run()`` uses these names.
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import nodes_of, within
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import (
     Conversion,
@@ -44,7 +44,7 @@ class Unclear(Exception):
     """Why a program keeps Chainer's form."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Device:
     """Where batches go: ``name`` is the variable with a torch.device, "" where they stay on the host.
 
@@ -55,7 +55,7 @@ class Device:
     made: ast.expr | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Step:
     """What one iteration is: ``loss`` is called with the parts of a batch; without parts it is an updater."""
 
@@ -82,7 +82,7 @@ class Step:
         return step.replace("OPTIMIZER.step()", "native.step_keeping_graphs(OPTIMIZER)")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A Trainer, its updater, and what these train."""
 
@@ -222,7 +222,7 @@ def names_in(context: Context, scope: ast.AST | None) -> frozenset[str]:
     """The names that a function binds; those of a module are read everywhere in it."""
     if scope is None:
         return context.source.assigned | context.imported
-    nodes = [n for n in nodes_of(scope) if isinstance(n, (ast.Name, ast.arg))]
+    nodes = within(scope).of(ast.Name, ast.arg)
     return frozenset(n.arg if isinstance(n, ast.arg) else n.id for n in nodes if not _reads(n))
 
 

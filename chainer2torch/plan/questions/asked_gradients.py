@@ -7,12 +7,12 @@ that import each other; where it is wrong PyTorch raises, because the tensor has
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterable, Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.module_index import ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.cut_graphs import programs
 
@@ -80,7 +80,7 @@ def _is_test(module: ModuleInfo) -> bool:
     return any(part in ("test", "tests") or part.startswith("test_") for part in module.path.split("/"))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Asking:
     """What one file says: the names asked for, the parameters of its functions, where names stand for the same."""
 
@@ -173,7 +173,7 @@ def _place(function: str, number: int) -> str:
 _Given = dict[str, list[frozenset[str]]]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Program:
     """What the files of a program say together."""
 

@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, s
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of, within
+from chainer2torch.analysis.values import dataclass
 
 CUTS = "unchain_backward"
 _FILLING = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update"})
@@ -26,7 +27,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_STATE = frozenset({"LSTM", "StatefulGRU", "StatefulMGU", "StatefulPeepholeLSTM", "StatefulZoneoutLSTM"})
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Cut:
     """One call that is understood: ``models`` hold a state, ``kept`` are the names that are used again."""
 
@@ -35,7 +36,7 @@ class Cut:
     renamed: frozenset[str] = frozenset()  # those of them whose tensor with its graph is needed once more
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Cuts:
     """All such calls of a project; ``stops`` are the names at which a ``backward()`` behind a cut ends."""
 

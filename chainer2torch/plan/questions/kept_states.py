@@ -111,7 +111,8 @@ def _keeps(
     if any(map(_cuts, nodes)):
         return False
     kinds = (k for n in nodes if isinstance(n, ast.Call) for one in _run(n) for k in options(analysis.kind(one)))
-    is_stateful = any(_is_stateful(analysis, kind, _DEPTH) for kind in (*models, *kinds))
+    known = analysis.once(_known_states)
+    is_stateful = any(_is_stateful(analysis, kind, _DEPTH, known) for kind in (*models, *kinds))
     states = {name for info in reached for name in own_states(analysis, info)}
     states |= {"c", "h"} if is_stateful else set()
     asked = (n for n in nodes if isinstance(n, ast.If) and is_asked(n.test, states))
@@ -119,16 +120,28 @@ def _keeps(
     return bool(states) and not any(empties(analysis, node, states) for node in nodes if node not in first)
 
 
-def _is_stateful(analysis: Analysis, kind: Kind, depth: int) -> bool:
+def _known_states(_: Analysis) -> dict[tuple[Kind, int], bool]:
+    """Whether objects have a state, as far as that was asked: many calls call the same ones."""
+    return {}
+
+
+def _is_stateful(analysis: Analysis, kind: Kind, depth: int, known: dict[tuple[Kind, int], bool]) -> bool:
     if not isinstance(kind, Inst) or depth == 0:
         return False
+    found = known.get((kind, depth))
+    if found is None:
+        found = known[kind, depth] = _has_state(analysis, kind, depth, known)
+    return found
+
+
+def _has_state(analysis: Analysis, kind: Inst, depth: int, known: dict[tuple[Kind, int], bool]) -> bool:
     if any(analysis.derives(kind.cls, name) for name in _STATEFUL):
         return True
     if not analysis.is_link(kind):
         return False
     made = [part for site in kind.sites for part in analysis.objects.get(site, {}).values()]
     own = [part for cls in analysis.mro(kind.cls) if isinstance(cls, ClassInfo) for part in cls.attrs.values()]
-    return any(_is_stateful(analysis, part, depth - 1) for one in (*made, *own) for part in options(one))
+    return any(_is_stateful(analysis, part, depth - 1, known) for one in (*made, *own) for part in options(one))
 
 
 def _reached(analysis: Analysis, body: list[ast.AST], known: Sequence[FuncInfo]) -> Iterator[FuncInfo]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 
 # types of numbers with a point; T is that of the arguments
 _TYPES = frozenset({"T", "float", "float32", "float64", "double"})
@@ -29,7 +29,7 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Line:
     """``name = value`` or, with an ``op``, ``name += value``."""
 
@@ -39,7 +39,7 @@ class Line:
     local: bool
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Kernel:
     """A kernel whose formulas are known."""
 

@@ -12,7 +12,6 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Kind, Tensor, Union, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.analysis.recorded_calls import called_name
-from chainer2torch.analysis.source import nodes_of
 
 _Place = tuple[int, int]
 _LEAVES = frozenset({"Variable", "Parameter"})
@@ -26,8 +25,8 @@ def own_states(analysis: Analysis, info: FuncInfo) -> frozenset[str]:
     read: dict[str, _Place] = {}
     written: dict[str, _Place] = {}
     computed: set[str] = set()
-    for node in nodes_of(info.node):
-        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != "self":
+    for node in info.inside.of(ast.Attribute):
+        if not isinstance(node.value, ast.Name) or node.value.id != "self":
             continue
         statement = source.statement(node)
         around = source.parents[node]

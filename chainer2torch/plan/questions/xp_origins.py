@@ -6,7 +6,6 @@ In the native style it becomes that ``torch.device`` where all that is done with
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import (
@@ -26,6 +25,7 @@ from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, MODULE_OF, XP
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.questions.asked_shapes import has_shape
@@ -47,7 +47,7 @@ _HAVING_XP = (
 _OF_LINKS_ONLY = ("cleargrads", "zerograds", "params", "namedparams", "children", "links", "namedlinks")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Origin:
     """An expression that gives an array module, as the device that it becomes."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import posixpath
 from collections.abc import Collection, Iterator
 
@@ -12,6 +11,7 @@ from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Ref
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.cupy_guards import chosen_module
 from chainer2torch.plan.questions.xp_attributes import Parameter, of_attribute
@@ -20,7 +20,7 @@ from chainer2torch.plan.questions.xp_moved import only_moved
 from chainer2torch.plan.questions.xp_uses import only_asked, used
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Variable:
     """A name that holds array modules, with all its places."""
 
