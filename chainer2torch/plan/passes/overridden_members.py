@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.other_members import ELSEWHERE
 from chainer2torch.plan.parts.private_methods import MESSAGE, dead_method
+from chainer2torch.plan.project_rules import has_short_optimizers
+from chainer2torch.plan.questions import own_rules
 
 
 def run(context: Context) -> Decisions:
@@ -23,10 +26,20 @@ def run(context: Context) -> Decisions:
             dead = dead_method(context, theirs, name)
             if dead is not None and not later(context, decisions, method.node, None, dead[0]):
                 decisions.mark(method.node, None, dead[0], "review", MESSAGE, dead[1])
+        old = _has_old_base(context, info)
         if any(context.rules.is_subclass(c, e) for c in theirs for e in ELSEWHERE):
             continue
         for name, method in info.methods.items():
+            if old and name in own_rules.OLD_METHODS:  # the base that it has calls it
+                decisions.mark(method.node, None, f"{own_rules.METHOD}.{name}", "exact")
+                continue
             row = next((row for c in theirs for row in [context.rules.member(c, name)] if row is not None), None)
             if row is not None and row.state == "manual" and not later(context, decisions, method.node, row, row.name):
                 decisions.mark(method.node, row, row.name, "manual", row.note)
     return decisions
+
+
+def _has_old_base(context: Context, cls: ClassInfo) -> bool:
+    """Whether the base of an optimizer of version 1 calls its methods (plan/native/own_bases.py)."""
+    native = context.choices.style == "native" and has_short_optimizers(context.analysis, context.module)
+    return native and own_rules.updates_itself(context.analysis, cls)
