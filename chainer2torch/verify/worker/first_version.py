@@ -84,7 +84,7 @@ class FirstVersion(object):
         old_own_optimizers.install()
         for name in _FUNCTIONS:
             if hasattr(F, name):
-                setattr(F, name, _without(getattr(F, name)))
+                setattr(F, name, _named(_without(getattr(F, name))))
         for name in (
             "Inception",
             "ConvolutionND",
@@ -155,6 +155,12 @@ def _mode(train):
         return
     with chainer.using_config("train", bool(train)):
         yield
+
+
+def _named(function):
+    """Where a function is looked up by its name, too: a pickle of a model that holds it names it so."""
+    setattr(sys.modules[function.__module__], function.__name__, function)
+    return function
 
 
 def _without(function):
