@@ -184,7 +184,7 @@ def collate(examples: list[Any], device: Any = None) -> Any:
         return {key: collate([example[key] for example in examples], device) for key in first}
     if isinstance(first, str):
         return examples
-    if isinstance(device, int):  # where: device_numbers, !device_names
+    if isinstance(device, int):  # where: device_numbers, own_converters, !device_names
         device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
     if isinstance(device, (int, str)):  # where: device_names
         device = get_device(device)

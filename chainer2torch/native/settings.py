@@ -7,7 +7,7 @@ from typing import Any
 
 def setting(optimizer: Any, name: str) -> Any:
     """A setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.RuledAdam
+    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.OldGradientMethod, helper.RuledAdam
         return getattr(optimizer, name)
     group = optimizer.param_groups[0]
     return group["betas"][name == "beta2"] if name in ("beta1", "beta2") else group[_key(group, name)]
@@ -15,7 +15,7 @@ def setting(optimizer: Any, name: str) -> Any:
 
 def set_setting(optimizer: Any, name: str, value: Any) -> None:
     """Changes a setting of an optimizer by Chainer's name for it. Source: chainer.optimizer.Hyperparameter."""
-    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.RuledAdam
+    if hasattr(optimizer, name):  # where: helper.GradientMethod, helper.OldGradientMethod, helper.RuledAdam
         setattr(optimizer, name, value)
         return
     for group in optimizer.param_groups:

@@ -73,6 +73,7 @@ LONGER = {
     "Batches": (45, 1),
     "UpdateRule": (72, 6),
     "GradientMethod": (165, 15),  # the interface of the late optimizers
+    "OldGradientMethod": (165, 15),
     "SerialIterator": (60, 1),
     "ModelCopies": (96, 11),
     "ParallelBatchUpdater": (187, 18),
@@ -97,6 +98,7 @@ INTERFACES = {
     "Deconvolution2D": 30,
     "check_backward": 52,  # one recipe, from the direction that is drawn to the comparison
     "LateOptimizer": 62,
+    "OldGradientMethod": 33,
     "Trainer": 50,
     "Evaluator": 45,
     "Batches": 45,

@@ -46,6 +46,33 @@ def test_arguments_that_chainer_refuses_today(tmp_path):
     assert report.exit_code == 0 and report.iterations == 4, "\n".join(report.lines())
 
 
+PICKLED = """
+import pickle
+import numpy as np
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+model = L.Classifier(L.Linear(5, 3), lossfun=F.softmax_cross_entropy)
+optimizer = chainer.optimizers.SGD(0.1)
+optimizer.setup(model)
+x, t = np.random.randn(6, 5).astype('f'), np.random.randint(0, 3, 6).astype('i')
+optimizer.update(model, x, t)
+with open('model.pickle', 'wb') as file:
+    pickle.dump(model, file)
+with open('model.pickle', 'rb') as file:
+    loss = pickle.load(file)(x, t)
+print(float(loss.data))
+"""
+
+
+def test_a_model_that_holds_a_function_is_pickled(tmp_path):
+    code = model_batch.migrated(tmp_path, PICKLED)
+    (tmp_path / "out" / "net.py").write_text(code)
+    report = verify_script(tmp_path / "original", tmp_path / "out", ["net.py"], timeout=100)
+    assert report.exit_code == 0 and report.iterations == 1, "\n".join(report.lines())
+
+
 NAMES = """
 import chainer
 import numpy as np

@@ -32,6 +32,7 @@ SHARED = {
     "definitions",
     "first_names",
     "first_version",
+    "old_own_optimizers",
 }
 SHARED |= {
     "host_cupy",

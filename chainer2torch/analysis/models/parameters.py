@@ -49,7 +49,7 @@ _PASSED: dict[tuple[str, str], dict[int, str]] = {
     ("chainer.UpdateRule", "update_core_cpu"): {1: "tensor"},
     ("chainer.UpdateRule", "update_core_gpu"): {1: "tensor"},
     **{  # version 1: a Variable and its state
-        ("chainer.GradientMethod", f"{method}{device}"): {1: "tensor"}
+        ("chainer.GradientMethod", f"{method}{device}"): {1: "tensor", 2: "dict of perhaps device"}
         for method in ("init_state", "update_one")
         for device in ("", "_cpu", "_gpu")
     },

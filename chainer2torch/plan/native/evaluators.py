@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class, Inst, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native.batches import Conversion, are_dictionaries, parts_of
 from chainer2torch.plan.native.calls import bound_call, operands_of
+from chainer2torch.plan.native.unknown_iterators import may_be_left
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, converter_of, device_of, function_of
-from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.paths import is_path
 
 _FUNCTION = "eval_func"
-_ITERATOR = "chainer.dataset.Iterator"
 _OWN = "OWN({})"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
 
@@ -40,7 +39,7 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     bound = bound_call(context, call, EVALUATOR)
     if bound is None or bound.extra_keywords and {k for k, _ in bound.extra_keywords} - {"progress_bar"}:
         raise Unclear("an evaluator whose arguments are not known")
-    if _may_be_left(context, bound.given["iterator"]):
+    if may_be_left(context, bound.given["iterator"]):
         raise Unclear("an iterator that is made here, or else given")
     conversion = converter_of(context, bound.given.get("converter"), bound.given.get("device"))
     target, function = bound.given["target"], bound.given.get("eval_func")
@@ -65,22 +64,6 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     if made and _FUNCTION in (parts or ()):
         raise Unclear("what is evaluated has no name")
     return Evaluator(_FUNCTION if made else ast.unparse(called), parts or (), device, named=named, made=made)
-
-
-def _may_be_left(context: Context, iterator: ast.expr) -> bool:
-    """``valid if isinstance(valid, Iterator) else SerialIterator(valid, 4)``: of a kind that nobody knows.
-
-    The one that is made is not seen to be read here: it keeps its counters, which pytorch-pfn-extras does not take.
-    """
-    if context.kind(iterator) != UNKNOWN:
-        return False
-    branches = reaching(context, iterator) if isinstance(iterator, ast.Name) else [iterator]
-    values = [v for b in branches for v in ((b.body, b.orelse) if isinstance(b, ast.IfExp) else (b,))]
-    return any(
-        isinstance(kind, Inst) and context.analysis.derives(kind.cls, _ITERATOR)
-        for value in values
-        for kind in options(context.kind(value))
-    )
 
 
 def emit(

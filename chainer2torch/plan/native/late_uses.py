@@ -27,6 +27,7 @@ from chainer2torch.plan.native.optimizer_forms import CORRECTS, DECAY, FORMS, HO
 from chainer2torch.plan.native.optimizer_places import sets_up_again
 from chainer2torch.plan.native.optimizer_settings import setting_node, setting_of
 from chainer2torch.plan.native.optimizers import CONCERN, hook_name, hook_of, steps_together
+from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.plan.questions.read_gradients import reads_behind_steps
 from chainer2torch.plan.project_rules import has_short_communicators, has_short_optimizers
@@ -101,7 +102,12 @@ def _is_wrapped(objects: Objects, use: Use) -> bool:
 
 
 def _is_plain(objects: Objects, use: Use) -> bool:
-    """Whether a use is a step or a setting, and understood."""
+    """Whether a use is a step or a setting, and understood.
+
+    ``super().update()`` stays: ``super().step()`` would pass by the hooks, which torch calls around the class's own.
+    """
+    if is_super(use.node):
+        return False
     if not use.member or use.member in _KEPT or CONCERN.used(objects, use) != "":
         return False
     if use.member in ("update", "reallocate_cleared_grads"):

@@ -15,7 +15,8 @@ from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.objects import Use
 from chainer2torch.plan.native.optimizer_forms import BEGINS_EARLY, arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
-from chainer2torch.plan.native.optimizers import CLEARS, loss_given
+from chainer2torch.plan.native.optimizers import loss_given
+from chainer2torch.plan.questions.clearing import CLEARS, clears_itself
 from chainer2torch.plan.questions.cut_graphs import CUTS, cuts
 from chainer2torch.plan.questions.lazy_layers import may_be_lazy
 
@@ -76,7 +77,7 @@ def clear_model(
 
 
 def _model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) -> list[ast.Call]:
-    """The calls of ``cleargrads()`` on the optimizer's own model, where a name of the optimizer is known."""
+    """The calls of Chainer's ``cleargrads()`` on the optimizer's model, where a name of the optimizer is known."""
     setup, given = context.source.statement(setup_call), model_of(setup_call)
     function = places.function_of(context, setup)
     model = ast.unparse(given)
@@ -94,6 +95,7 @@ def _model_clears(context: Context, setup_call: ast.Call, steps: Sequence[Use]) 
         and not node.args
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in CLEARS
+        and not clears_itself(context.analysis, node.func.attr)
         and ast.unparse(node.func.value) == model
         and places.function_of(context, node) is function
     ]

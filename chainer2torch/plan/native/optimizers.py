@@ -27,13 +27,13 @@ from chainer2torch.plan.native.optimizer_settings import (
     setting_of,
 )
 from chainer2torch.plan.native.own_hooks import is_own_hook
+from chainer2torch.plan.questions.clearing import CLEARS, clears_itself
 from chainer2torch.plan.questions.own_settings import has_own_settings
 from chainer2torch.rules.signature import BindError
 
 SAVED = frozenset(
     f"chainer.serializers.{name}" for name in ("save_npz", "load_npz", "save_hdf5", "load_hdf5")
 )  # functions that take what is saved as their second argument
-CLEARS = frozenset({"cleargrads", "zerograds"})
 _STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
 CHANGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -251,10 +251,12 @@ def _loads_counters(objects: Objects) -> bool:
 
 
 def target_clears(use: Use) -> ast.Call | None:
-    """The call ``optimizer.target.cleargrads()``."""
+    """The call ``optimizer.target.cleargrads()`` of Chainer's own method."""
     parents = use.context.source.parents
     method = parents.get(use.parent)
     call = parents.get(method) if isinstance(method, ast.Attribute) and method.attr in CLEARS else None
+    if isinstance(method, ast.Attribute) and clears_itself(use.context.analysis, method.attr):
+        return None
     return call if isinstance(call, ast.Call) and call.func is method and not call.args else None
 
 
@@ -264,7 +266,6 @@ CONCERN = Concern("optimizers", _BASES, _made, _used, in_displays=True, lent=is_
 
 __all__ = [
     "CHANGES",
-    "CLEARS",
     "CONCERN",
     "by_name",
     "hook_name",

@@ -29,7 +29,7 @@ _BASES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 _OPTIMIZERS: Mapping[str, str] = MappingProxyType(
-    {"chainer.GradientMethod": "native.GradientMethod", own_rules.ADAM: "native.RuledAdam"}
+    {own_rules.METHOD: "native.GradientMethod", own_rules.ADAM: "native.RuledAdam"}
 )
 _OLD_RATE = "updates ask it for `alpha_t`; up to version 5 of Chainer they asked for `lr`: rename that if it is meant"
 _LOG = "chainer.training.extensions.LogReport"
@@ -58,11 +58,12 @@ def _emit_optimizers(context: Context, decisions: Decisions) -> None:
     if not has_short_optimizers(context.analysis, context.module):
         return
     for node in context.source.of(ast.ClassDef):
+        info = context.analysis.classes.get(node)
         for base in node.bases:
             symbol = context.reference(base)
             if symbol is not None and symbol in _OPTIMIZERS and context.kind(base) == Ref(symbol):
-                _put(context, decisions, base, symbol, _OPTIMIZERS[symbol])
-            info = context.analysis.classes.get(node)
+                old = info is not None and own_rules.updates_itself(context.analysis, info)
+                _put(context, decisions, base, symbol, "native.OldGradientMethod" if old else _OPTIMIZERS[symbol])
             if symbol == own_rules.RULE and info is not None and own_rules.has_old_rate(info):
                 decisions.replace(base, "native.AdamRule", {})
                 decisions.use(base)

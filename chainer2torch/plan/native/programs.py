@@ -22,6 +22,7 @@ from chainer2torch.plan.native.batches import (
 )
 from chainer2torch.plan.native.calls import bound_call
 from chainer2torch.plan.native.loaders import is_default
+from chainer2torch.plan.native.unknown_iterators import may_be_left
 from chainer2torch.plan.native.objects import Objects, Use
 from chainer2torch.plan.native.reporting_parts import reports_in_parts
 from chainer2torch.plan.native.own_updaters import UPDATER, given_to, model_given, own_class
@@ -136,6 +137,8 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     if inside is None or inside.given.keys() & {"loss_scale", "auto_new_epoch"} or inside.extra_keywords:
         raise Unclear("an updater whose arguments are not known")
     given, scope = inside.given, function_of(context, trainer)
+    if may_be_left(context, given["iterator"]):
+        raise Unclear("an iterator that is made here, of a class that is known at run time only")
     conversion = converter_of(context, given.get("converter"), given.get("device"))
     if whole:
         made_by = str(_only(objects, context, given["optimizer"], "optimizer").cls)

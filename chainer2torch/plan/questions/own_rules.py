@@ -1,4 +1,4 @@
-"""Optimizers of a project's own that change how Adam updates single parameters, and do nothing else."""
+"""Optimizers of a project's own: those that only change how Adam updates parameters, and those of version 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import Ref, options
-from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo, ModuleInfo
 
 ADAM = "chainer.optimizers.Adam"
 RULE = "chainer.optimizers.adam.AdamRule"
@@ -20,6 +20,11 @@ _OVERRIDDEN: Mapping[str, frozenset[str]] = MappingProxyType(
         ),
     }
 )
+METHOD = "chainer.GradientMethod"
+# by which an optimizer of version 1 updates one parameter, from a Variable and a dictionary
+OLD_METHODS = frozenset(
+    f"{method}{device}" for method in ("init_state", "update_one") for device in ("", "_cpu", "_gpu")
+)
 SETTINGS = frozenset({"eta", "weight_decay_rate", "amsgrad"})  # what the short form of such an Adam has, too
 
 
@@ -29,6 +34,27 @@ def changes_adam(analysis: Analysis, cls: ClassInfo) -> bool:
     bases = [base for base in chain if isinstance(base, str)]
     overridden = _OVERRIDDEN.get(bases[0]) if len(bases) == 1 else None
     return overridden is not None and all(set(c.methods) <= overridden for c in chain if isinstance(c, ClassInfo))
+
+
+def updates_itself(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether a class on Chainer's base updates parameters as in version 1: ``update_one_cpu(param, state)``.
+
+    So do all classes of a project that share one on that base. Those before version 1.5 got arrays,
+    ``(param, grad, state)``: they are others.
+    """
+    chain = analysis.mro(cls)
+    if [base for base in chain if isinstance(base, str) and base != "object"] != [METHOD]:
+        return False
+    first = [c for c in chain if isinstance(c, ClassInfo)][-1]
+    family = (first, *analysis.heirs(first))
+    methods = [method for c in family for name, method in c.methods.items() if name in OLD_METHODS]
+    new = any("create_update_rule" in c.methods for c in family)
+    return not new and any(m.name.startswith("update_one") for m in methods) and all(map(_gets_a_state, methods))
+
+
+def _gets_a_state(method: FuncInfo) -> bool:
+    a = method.node.args
+    return len([*a.posonlyargs, *a.args]) == 3 and a.vararg is None and not a.kwonlyargs
 
 
 def has_old_rate(cls: ClassInfo) -> bool:
@@ -62,4 +88,15 @@ def _names_others(analysis: Analysis, module: ModuleInfo) -> bool:
     return False
 
 
-__all__ = ["ADAM", "RULE", "SETTINGS", "changes_adam", "has_old_rate", "has_only_own", "is_own_adam"]
+__all__ = [
+    "ADAM",
+    "METHOD",
+    "OLD_METHODS",
+    "RULE",
+    "SETTINGS",
+    "changes_adam",
+    "has_old_rate",
+    "has_only_own",
+    "is_own_adam",
+    "updates_itself",
+]

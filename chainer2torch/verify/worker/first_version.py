@@ -18,7 +18,7 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 
-from . import first_names
+from . import first_names, old_own_optimizers
 
 _CHAINER, _HERE = os.path.dirname(chainer.__file__), os.path.dirname(os.path.abspath(__file__))
 # Of a link whose first values are not those that its call asked for.
@@ -81,9 +81,10 @@ class FirstVersion(object):
         if not hasattr(chainer, "using_config") or not hasattr(L.Linear, "forward"):  # before version 5
             return
         first_names.install()
+        old_own_optimizers.install()
         for name in _FUNCTIONS:
             if hasattr(F, name):
-                setattr(F, name, _without(getattr(F, name)))
+                setattr(F, name, _named(_without(getattr(F, name))))
         for name in (
             "Inception",
             "ConvolutionND",
@@ -154,6 +155,12 @@ def _mode(train):
         return
     with chainer.using_config("train", bool(train)):
         yield
+
+
+def _named(function):
+    """Where a function is looked up by its name, too: a pickle of a model that holds it names it so."""
+    setattr(sys.modules[function.__module__], function.__name__, function)
+    return function
 
 
 def _without(function):
