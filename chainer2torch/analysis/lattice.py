@@ -146,9 +146,9 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Inst("xp.Module") if {a.name, b.name} in _NUMPY_OR_CUPY else None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         either = a.either or b.either or a.array != b.array
-        return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array, either)
+        return Tensor(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype), a.array and b.array, either)
     if isinstance(a, HostArray) and isinstance(b, HostArray):
-        return HostArray(_same(a.rank, b.rank), _same(a.dtype, b.dtype))
+        return HostArray(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype))
     if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
         ta, tb = scalar_type(a), scalar_type(b)
         if ta == tb and ta is not None:
@@ -220,6 +220,21 @@ def called_of(kind: Kind) -> Kind:
 
 def _same(a: Any, b: Any) -> Any:
     return a if a == b else None
+
+
+NETWORK = "floats"
+"""The dtype of a kind that holds floats of the size that a network computes with, where nobody says which that is."""
+
+_OF_NETWORKS = frozenset({NETWORK, "float16", "float32"})
+
+
+def common_floats(a: str | None, b: str | None) -> str | None:
+    """The dtype of what has one of two: a network's where float64 is not among them, ``floating`` of any size."""
+    if a == b or NETWORK not in (a, b) or a is None or b is None:
+        return a if a == b else None
+    if {a, b} <= _OF_NETWORKS:
+        return NETWORK
+    return "floating" if a.startswith("float") and b.startswith("float") else None
 
 
 def generalized(kind: Kind) -> Kind:

@@ -46,6 +46,7 @@ from chainer2torch.analysis.models.link_children import of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
+from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.models.numpy_functions import GENERATORS, numpy_call
 from chainer2torch.analysis.models.shape_functions import shape_function
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, row_kind
@@ -54,6 +55,10 @@ from chainer2torch.rules.table import Row
 
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
+# these give what the network computes with, and refuse whole numbers
+_OF_NETWORKS = frozenset(
+    f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
+)
 # what moves an array to a device
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 # methods of strings that give lists of strings
@@ -229,6 +234,10 @@ class LibraryCalls(Interpreter):
 
     def row_result(self, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         """What a rule says of the result."""
+        kind = self._row_result(row, args, keywords, receiver)
+        return of_network(kind) if row.home in _OF_NETWORKS else kind
+
+    def _row_result(self, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         found = row_kind(row.name, args, keywords, receiver)
         if found is not None:
             return found

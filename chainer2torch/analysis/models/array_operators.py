@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join_all, unsure
+from chainer2torch.analysis.lattice import common_floats, element_of, join_all, unsure
 from chainer2torch.analysis.models.shapes import plus
 
 
@@ -62,12 +62,15 @@ def broadcast(a: Kind, b: Kind) -> Kind:
     rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
     dtypes = {k.dtype for k in pair}
     whole = dtypes - {"bool"} if dtypes <= _INTEGERS else dtypes  # conditions count beside whole numbers
-    dtype = next(iter(whole or dtypes)) if len(whole) < 2 else None
+    dtype = next(iter(whole or dtypes)) if len(whole) < 2 else common_floats(*whole) if len(whole) == 2 else None
     tensors = [k for k in pair if isinstance(k, Tensor)]
     if dtype is None and any((t.dtype or "").startswith("float") for t in tensors):
         dtype = "floating"  # that of the Variable, or what two arrays have in common
     if tensors:
-        # a Variable beside an array stays a Variable
+        # a Variable beside an array stays a Variable, of its dtype
+        variables = {t.dtype for t in tensors if not t.array and not t.either}
+        if len(variables) == 1 and (own := variables.pop()) is not None and own.startswith("float"):
+            dtype = own
         arrays = all(t.array for t in tensors)
         return Tensor(rank, dtype, arrays, not arrays and all(t.array or t.either for t in tensors))
     return HostArray(rank, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Tensor, options
+from chainer2torch.analysis.lattice import NETWORK
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -101,7 +102,7 @@ def _is_of_tensor(context: Context, dtype: ast.expr) -> bool:
 def _is_fresh(context: Context, node: ast.expr, dtype: str | None) -> bool:
     """Whether the value is nobody else's, or its dtype changes for sure: a copy could not be told from none."""
     old = {k.dtype if isinstance(k, Tensor) else None for k in options(context.analysis.kind(node))}
-    if dtype is not None and None not in old and not old & {dtype, "floating"}:
+    if dtype is not None and None not in old and not old & {dtype, "floating", NETWORK}:
         return True
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return True
