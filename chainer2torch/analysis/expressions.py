@@ -138,7 +138,8 @@ class Expressions(Interpreter):
         if isinstance(op, ast.Mod) and scalar_type(a) == "str":
             return Scalar("str")
         if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
-            return array_operators.arithmetic(op, a, b)
+            found = possible.beside_array(a, b, lambda x, y: self.binary(op, x, y))
+            return array_operators.arithmetic(op, a, b) if found is None else found
         if isinstance(a, Const) and isinstance(b, Const):
             return fold(op, a, b)
         if isinstance(op, ast.FloorDiv) and a == Const(0) and scalar_type(b) == "int":

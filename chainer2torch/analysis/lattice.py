@@ -104,7 +104,9 @@ def _matters(kind: Kind) -> bool:
         return kind.sized or any(_matters(one) for item in items for one in options(item))
     if isinstance(kind, Dct):
         return any(_matters(one) for one in options(kind.element))
-    return isinstance(kind, (Tensor, Perhaps)) or isinstance(kind, Method) and isinstance(kind.receiver, Tensor)
+    if isinstance(kind, Method):
+        return isinstance(kind.receiver, Tensor) or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
+    return isinstance(kind, (HostArray, Tensor, Perhaps))
 
 
 def says_more(new: Kind, old: Kind | None) -> bool:

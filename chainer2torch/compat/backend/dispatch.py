@@ -85,6 +85,23 @@ def from_host(x: Any) -> Any:
     return torch.as_tensor(x.copy() if any(step < 0 for step in x.strides) else x)
 
 
+def beside(x: Any, other: Any) -> Any:
+    """An array of NumPy as a tensor of the dtype and on the device of the one that it meets; else it stays.
+
+    For operators whose other side is a Variable on some ways of a program, and an array or a number on others.
+    """
+    return from_host(x).to(other) if isinstance(other, torch.Tensor) and isinstance(x, np.ndarray) else x
+
+
+def hashed(x: Any) -> Any:
+    """An element of an array as the number whose hash it had in NumPy; anything else as it is, Variables among it.
+
+    For keys that are elements of arrays on some ways of a program, and Variables on others.
+    """
+    is_element = isinstance(x, torch.Tensor) and x.ndim == 0 and not x.requires_grad
+    return x.item() if is_element else x
+
+
 def xp_of(x: Any) -> Any:
     """The array module of a tensor, module or device (``x.xp``); of any other object its own ``xp``."""
     return array_module(x) if isinstance(x, (torch.Tensor, torch.nn.Module, torch.device)) else x.xp

@@ -17,6 +17,7 @@ from chainer2torch.analysis.kinds import (
     Kind,
     Lst,
     Method,
+    Perhaps,
     Ref,
     Scalar,
     Stream,
@@ -151,9 +152,9 @@ def _as_number(context: Context, decisions: Decisions, node: ast.expr, *, put: b
         kind = context.kind(part)
         if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
-        elif isinstance(part, ast.Name) and _may_be_element(kind):
-            wrap(context, decisions, part, "(value.item() if torch.is_tensor(value) else value)")
-        elif may_be_array(context, part):
+        elif _may_be_variable(kind):
+            wrap(context, decisions, part, "compat.hashed(value)")
+        elif _may_be_element(kind) or may_be_array(context, part):
             simple = isinstance(part, ast.Name)
             template = "(value.item() if torch.is_tensor(value) else value)" if simple else "compat.shown(value)"
             wrap(context, decisions, part, template)
@@ -236,11 +237,16 @@ def _is_number(kind: Kind) -> bool:
 
 
 def _may_be_element(kind: Kind) -> bool:
-    """Whether a value is a number or, put beside it, an element of an array: ``[0] + [y.argmax()]``."""
+    """Whether a value is an element of an array on some ways, and something else on others: ``[0] + [y.argmax()]``."""
     kinds = options(kind)
     tensors = [k for k in kinds if isinstance(k, Tensor)]
-    numbers = all(scalar_type(k) in ("int", "float", "bool") for k in kinds if not isinstance(k, Tensor))
-    return numbers and 0 < len(tensors) < len(kinds) and all(k.array and not k.rank for k in tensors)
+    return 0 < len(tensors) < len(kinds) and all(k.array and not k.rank for k in tensors)
+
+
+def _may_be_variable(kind: Kind) -> bool:
+    """Whether a value may be such an element, and a Variable, too, whose hash is its identity in Chainer."""
+    tensors = [k for k in options(kind.known if isinstance(kind, Perhaps) else kind) if isinstance(k, Tensor)]
+    return any(k.either and not k.rank for k in tensors)
 
 
 def _is_vector(kind: Kind) -> bool:
