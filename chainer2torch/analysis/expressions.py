@@ -41,7 +41,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
@@ -392,6 +392,11 @@ class Expressions(Interpreter):
 
     def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
+        if receiver.among and owner in PLAIN_LINKS:  # those of several that have it
+            for site in receiver.among:
+                self.reads(site, name)
+            held = [self.objects.get(site, {}).get(name) for site in receiver.among]
+            made = {name: join_all([kind for kind in held if kind is not None])}
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)

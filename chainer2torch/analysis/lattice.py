@@ -127,6 +127,7 @@ _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
 _LAYERS = ("chainer.links.", "chainer.Sequential")
 _TOLD_APART = ("chainer.optimizers.", "chainer.iterators.")
+PLAIN_LINKS = frozenset({"chainer.Chain", "chainer.Link"})  # links of no class of their own: each holds something else
 _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not known have none
 
 
@@ -179,7 +180,7 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
 def _among(a: Inst, b: Inst) -> tuple[int, ...]:
     """The calls that may have made one of two instances: of layers those that are known, of others all or none."""
     sites = tuple(sorted({*a.sites, *b.sites}))
-    if isinstance(a.cls, str) and a.cls.startswith(_TOLD_APART):
+    if isinstance(a.cls, str) and (a.cls.startswith(_TOLD_APART) or a.cls in PLAIN_LINKS):
         return sites if a.sites and b.sites and len(sites) <= _MOST_SITES else ()
     return sites if isinstance(a.cls, str) and a.cls.startswith(_LAYERS) else ()
 

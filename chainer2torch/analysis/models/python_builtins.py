@@ -183,7 +183,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
     if isinstance(owner, Mod):
         return chosen_models.one_of(interpreter, owner) or UNKNOWN
     taken = computed_children.taken(interpreter, owner, name)
-    return taken or computed_children.in_turn(interpreter, owner, name) or UNKNOWN
+    found = taken or computed_children.in_turn(interpreter, owner, name)
+    return found or computed_children.persistents(interpreter, owner)
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

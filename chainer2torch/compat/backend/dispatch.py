@@ -93,15 +93,6 @@ def beside(x: Any, other: Any) -> Any:
     return from_host(x).to(other) if isinstance(other, torch.Tensor) and isinstance(x, np.ndarray) else x
 
 
-def hashed(x: Any) -> Any:
-    """An element of an array as the number whose hash it had in NumPy; anything else as it is, Variables among it.
-
-    For keys that are elements of arrays on some ways of a program, and Variables on others.
-    """
-    is_element = isinstance(x, torch.Tensor) and x.ndim == 0 and not x.requires_grad
-    return x.item() if is_element else x
-
-
 def xp_of(x: Any) -> Any:
     """The array module of a tensor, module or device (``x.xp``); of any other object its own ``xp``."""
     return array_module(x) if isinstance(x, (torch.Tensor, torch.nn.Module, torch.device)) else x.xp

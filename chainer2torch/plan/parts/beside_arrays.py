@@ -23,7 +23,7 @@ def beside_others(
 ) -> None:
     """A value beside one that is no tensor for sure, at ``at``."""
     if _is_of_host(kind) and _may_be_variable_alone(context, at):
-        _meets_variable(context, decisions, side, at)
+        meets_variable(context, decisions, side, at)
     elif may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
         wrap(context, decisions, side, "compat.to_host(value)")
     elif not _of_either(context, decisions, side, kind, other):
@@ -38,7 +38,7 @@ def _may_be_variable_alone(context: Context, node: ast.expr) -> bool:
     return sure and may_be_variable(context, node)
 
 
-def _meets_variable(context: Context, decisions: Decisions, array: ast.expr, at: ast.expr) -> None:
+def meets_variable(context: Context, decisions: Decisions, array: ast.expr, at: ast.expr) -> None:
     """Makes a tensor of an array where the value at ``at`` is one: PyTorch's operators take no arrays of NumPy."""
     if is_read_again(at):
         wrap(context, decisions, array, "compat.beside(value, other)", other=at)
