@@ -43,6 +43,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
@@ -412,5 +413,6 @@ class Expressions(Interpreter):
                 )  # or else somebody has put it there
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
-            return member_kind(row.name, receiver) or parse_spec(row.returns)
+            found = member_kind(row.name, receiver) or parse_spec(row.returns)
+            return of_network(found) if row.name.startswith("chainer.links.") else found
         return Method(receiver, name)

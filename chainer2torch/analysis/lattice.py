@@ -228,16 +228,26 @@ def _same(a: Any, b: Any) -> Any:
 NETWORK = "floats"
 """The dtype of a kind that holds floats of the size that a network computes with, where nobody says which that is."""
 
+MIXED = "mixed"
+"""The dtype of a kind that holds whole numbers on some ways of the program, and floats on others."""
+
+_WHOLE = frozenset({"int32", "int64"})
 _OF_NETWORKS = frozenset({NETWORK, "float16", "float32"})
 
 
 def common_floats(a: str | None, b: str | None) -> str | None:
-    """The dtype of what has one of two: a network's where float64 is not among them, ``floating`` of any size."""
-    if a == b or NETWORK not in (a, b) or a is None or b is None:
+    """The dtype of what has one of two: a network's where float64 is not among them, ``floating`` of any size.
+
+    Whole numbers on one way and floats on another are ``mixed``.
+    """
+    if a == b or a is None or b is None:
         return a if a == b else None
-    if {a, b} <= _OF_NETWORKS:
+    if NETWORK in (a, b) and {a, b} <= _OF_NETWORKS:
         return NETWORK
-    return "floating" if a.startswith("float") and b.startswith("float") else None
+    if NETWORK in (a, b) and a.startswith("float") and b.startswith("float"):
+        return "floating"
+    whole = [d in _WHOLE or d == MIXED for d in (a, b)]
+    return MIXED if any(whole) and all(w or d.startswith("float") for w, d in zip(whole, (a, b))) else None
 
 
 def generalized(kind: Kind) -> Kind:

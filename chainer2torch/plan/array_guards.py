@@ -20,7 +20,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import NETWORK, element_of
+from chainer2torch.analysis.lattice import MIXED, NETWORK, element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.analysis.models.host_libraries import ONLY_NUMPY_READS
 from chainer2torch.analysis.source import nodes_of
@@ -30,7 +30,7 @@ from chainer2torch.plan.question import UNDECIDED, Question
 def property_of(kind: Kind, name: str) -> Any:
     """The rank or dtype of an array or tensor; that of a network is some floating one."""
     value = getattr(kind, name, None) if isinstance(kind, (Tensor, HostArray)) else None
-    return "floating" if value == NETWORK else value
+    return "floating" if value == NETWORK else None if value == MIXED else value
 
 
 def dtype_named(name: str, q: Question) -> str | None:
@@ -53,7 +53,7 @@ def is_torch_dtype(name: str, q: Question) -> bool:
 
 def _is_floating(name: str, q: Question) -> Any:
     """Whether an array holds floats."""
-    dtypes = {getattr(k, "dtype", None) for k in q.kinds(name)}
+    dtypes = {property_of(k, "dtype") for k in q.kinds(name)}
     return UNDECIDED if None in dtypes else all(str(d).startswith("float") for d in dtypes)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 
-_MODULE = """\
+MODULE = """\
 import collections
 import contextlib
 import copy
@@ -183,7 +183,7 @@ KEPT = []
 
 """
 HEAD = f"""\
-{_MODULE}def train():
+{MODULE}def train():
     rng = np.random.RandomState(3)
     model = Net()
     begin(model)
@@ -196,7 +196,7 @@ HEAD = f"""\
 """
 # a library's view: who calls `work`, and with what, is in another program
 LIBRARY = f"""\
-{_MODULE}def work(model, xs, ts):
+{MODULE}def work(model, xs, ts):
     names = ['zero', 'one', 'two']
     loss = F.softmax_cross_entropy(model(xs), ts)
     model.cleargrads()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from chainer2torch.compat.backend.array_dtypes import numpy_dtype
+from chainer2torch.compat.backend.array_dtypes import numpy_dtype, result_dtype
 from chainer2torch.compat.backend.array_module import array_module
 from chainer2torch.compat.backend.devices import get_device
 from chainer2torch.compat.links.chains import add_link
@@ -91,6 +91,15 @@ def beside(x: Any, other: Any) -> Any:
     For operators whose other side is a Variable on some ways of a program, and an array or a number on others.
     """
     return from_host(x).to(other) if isinstance(other, torch.Tensor) and isinstance(x, np.ndarray) else x
+
+
+def promoted(x: Any, other: Any) -> Any:
+    """A tensor in the dtype in which NumPy computes beside another: of whole numbers and float32 that is float64.
+
+    Beside 0.0 whole numbers become float64, and others stay. Source: operators of numpy.ndarray.
+    """
+    meets = isinstance(other, (float, torch.Tensor))
+    return x.to(result_dtype(x, other)) if meets and isinstance(x, torch.Tensor) else x
 
 
 def xp_of(x: Any) -> Any:

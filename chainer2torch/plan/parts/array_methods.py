@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Scalar, Tensor, options
-from chainer2torch.analysis.lattice import NETWORK
+from chainer2torch.analysis.lattice import MIXED, NETWORK
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -132,6 +132,7 @@ def converted_reduction(context: Context, decisions: Decisions, node: ast.AST, r
     choice = emit_call(context, decisions, call, row, node, receiver=node.value)
     dtypes, conversion = _REFUSED.get(node.attr, _NOT_FLOATING)
     kinds = [k for k in options(context.analysis.kind(node.value)) if not isinstance(k, (Const, Scalar))]
-    if all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
+    mixed = dtypes is _WHOLE and any(isinstance(k, Tensor) and k.dtype == MIXED for k in kinds)
+    if mixed or all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
         if choice is None or choice.helpers.isdisjoint({"array_module", "with_numpy"}):
-            decisions.wrap(node.value, conversion)
+            decisions.wrap(node.value, "compat.promoted(value, 0.0)" if mixed else conversion)

@@ -120,10 +120,10 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
 
 
 def is_read_again(node: ast.expr) -> bool:
-    """Whether reading an expression twice is reading it once: ``x``, ``self.x``, ``outputs['loss']``."""
+    """Whether reading an expression twice is reading it once: ``x``, ``self.x``, ``outputs['loss'][0]``."""
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and isinstance(node.value, ast.Name)
-    return isinstance(node, (ast.Name, ast.Attribute))
+        return isinstance(node.slice, ast.Constant) and is_read_again(node.value)
+    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and is_read_again(node.value)
 
 
 def _is_one_number(kind: Kind) -> bool:

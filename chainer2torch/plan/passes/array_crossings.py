@@ -29,7 +29,7 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
-from chainer2torch.plan.parts.common_dtypes import becomes_double, made_double, same_dtype
+from chainer2torch.plan.parts.common_dtypes import becomes_double, made_double, promoted, same_dtype
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes, is_no_dtype
 from chainer2torch.plan.parts.host_branches import handed_on_host
@@ -356,7 +356,13 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 wrap(context, decisions, side, "compat.from_host(value)")
             else:
                 meets_variable(context, decisions, side, at)
-    if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
+    if not isinstance(node.op, ast.FloorDiv) or not floor_division(context, decisions, node):
+        _in_one_dtype(context, decisions, node, left, right)
+
+
+def _in_one_dtype(context: Context, decisions: Decisions, node: ast.BinOp, left: Kind, right: Kind) -> None:
+    """Whole numbers beside floating ones, and conditions that are subtracted, in what NumPy makes of them."""
+    if promoted(context, decisions, node, left, right):
         return
     if isinstance(node.op, ast.MatMult):
         same_dtype(context, decisions, node.left, left, node.right, right)
