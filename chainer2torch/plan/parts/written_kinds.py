@@ -64,7 +64,12 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
 
 def may_hold_tensors(kind: Kind) -> bool:
     """Whether it is, or holds, a value of which nothing is sure but that it may be a tensor, or the shape of one."""
-    return holds_kind(kind, lambda one: isinstance(one, Perhaps))
+    return holds_kind(kind, lambda one: isinstance(one, Perhaps) and holds_kind(one.known, _differs))
+
+
+def _differs(kind: Kind) -> bool:
+    """Whether a kind is itself another value after the migration; a container or an array of the host is none."""
+    return isinstance(kind, Tensor) or isinstance(kind, (Lst, Tup)) and kind.sized or may_hold_tensors(kind)
 
 
 def may_be_number(kind: Kind) -> bool:
