@@ -19,6 +19,7 @@ from chainer2torch.analysis.kinds import BOTTOM, Dct, Kind, Lst, options
 from chainer2torch.analysis.lattice import join, says_more
 from chainer2torch.analysis.module_index import FuncInfo
 
+_DEPTH = 3  # of containers in what is handed on
 _FILLED = "what is put into the containers of a function"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -67,11 +68,26 @@ def by_callee(
         return
     given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords)]
     for name, argument in given:
-        if name in func.filled and isinstance(argument, (ast.Name, ast.Attribute)):
-            before = interpreter.facts.get(argument)
-            now = func.filled[name]
-            if before is not None and any(type(one) is type(now) for one in options(before)):
-                yield argument, join(before, now)
+        if name in func.filled:
+            yield from _grown(interpreter, argument, func.filled[name], _DEPTH)
+
+
+def _grown(interpreter: Interpreter, argument: ast.expr, now: Kind, depth: int) -> Iterator[tuple[ast.expr, Kind]]:
+    """A container that has grown to this, or what is shown of it there: ``callback({"losses": losses})``."""
+    if isinstance(argument, (ast.Name, ast.Attribute)):
+        before = interpreter.facts.get(argument)
+        if before is not None and any(type(one) is type(now) for one in options(before)):
+            yield argument, join(before, now)
+    elif isinstance(argument, ast.Dict) and isinstance(now, Dct) and depth:
+        held = dict(now.items)
+        for key, value in zip(argument.keys, argument.values):
+            inner = held.get(key.value, now.element) if isinstance(key, ast.Constant) else now.element
+            for one in options(inner):
+                yield from _grown(interpreter, value, one, depth - 1)
+    elif isinstance(argument, (ast.List, ast.Tuple)) and isinstance(now, Lst) and depth:
+        for value in argument.elts:
+            for one in options(now.element):
+                yield from _grown(interpreter, value, one, depth - 1)
 
 
 __all__ = ["by_callee", "held", "put_inside", "put_into_parameter"]
