@@ -41,7 +41,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all
+from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all, unsure
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -377,7 +377,17 @@ class Expressions(Interpreter):
                 return assigned.of_heirs(self, cls, name, held) if receiver == Inst(cls) else held
         if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
             found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
+        if found is None and receiver is not None and (asked := self._asked_by_name(cls, name, receiver)) is not None:
+            return asked
         return found or (BOTTOM if self.pending(cls) else UNKNOWN)
+
+    def _asked_by_name(self, cls: ClassInfo, name: str, receiver: Inst) -> Kind | None:
+        """What ``__getattr__`` of the project's gives for an attribute that no class has; nothing of it is sure."""
+        owners = [one for one in self.mro(cls) if isinstance(one, ClassInfo)]
+        method = next((one.methods["__getattr__"] for one in owners if "__getattr__" in one.methods), None)
+        if method is None or name.startswith("__") or method is self.func:
+            return None
+        return unsure(self.call_function(method, receiver, [Scalar("str")], {}, None))
 
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
@@ -411,6 +421,7 @@ class Expressions(Interpreter):
                 return possible.put_there(
                     self, data.of_heirs(self, owner, name), name
                 )  # or else somebody has put it there
+            self.reads(receiver.site, name)
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             found = member_kind(row.name, receiver) or parse_spec(row.returns)

@@ -42,7 +42,7 @@ from chainer2torch.analysis.models import (
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
-from chainer2torch.analysis.models.link_children import of_blocks, parameter_of
+from chainer2torch.analysis.models.link_children import hold, of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
@@ -58,6 +58,13 @@ _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 # these give what the network computes with, and refuse whole numbers
 _OF_NETWORKS = frozenset(
     f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
+)
+_NAMESPACE = "types.SimpleNamespace"
+_CACHING = frozenset({"functools.cache", "functools.lru_cache"})
+_QUEUES = frozenset(
+    f"{module}.{name}"
+    for module in ("queue", "six.moves.queue", "multiprocessing")
+    for name in ("LifoQueue", "Queue", "SimpleQueue")
 )
 # what moves an array to a device
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
@@ -188,8 +195,8 @@ class LibraryCalls(Interpreter):
             return field_classes.replaced(self, args[0], keywords)
         if name == "chainer.report_scope" and node.args:
             self.observed(node.args[0])
-        if name == "collections.deque":
-            return Stream(self.iterated(args[0]) if args else BOTTOM)
+        if (made := self._made_by_python(name, args, keywords, node)) is not None:
+            return made
         if name in ("copy.copy", "copy.deepcopy") and args:
             return args[0]
         if args and adapted(name):
@@ -218,6 +225,25 @@ class LibraryCalls(Interpreter):
             return self.row_result(row, args, keywords, None)
         found = iteration.result(self, name, args, node)
         return found or standard_library.result(name, args) or host_libraries.result(name, args, keywords)
+
+    def _made_by_python(self, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call) -> Kind | None:
+        """Objects of the standard library that hold what a program puts there."""
+        if name in _QUEUES:
+            return Stream(BOTTOM)
+        if name == _NAMESPACE:
+            return self._namespace(node, keywords)
+        if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
+            return args[0] if args and isinstance(args[0], Func) else Ref(name)
+        if name == "collections.deque":
+            return Stream(self.iterated(args[0]) if args else BOTTOM)
+        return None
+
+    def _namespace(self, node: ast.Call, keywords: dict[str, Kind]) -> Kind:
+        """``types.SimpleNamespace(loss=y)``: an object of no class of its own."""
+        made = Inst(_NAMESPACE, self.site(node))
+        for name, kind in keywords.items():
+            hold(self, made, name, kind)
+        return made
 
     def record_arguments(self, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)

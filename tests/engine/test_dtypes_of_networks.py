@@ -106,20 +106,6 @@ def train():
         print(v.mean(), v.max(), np.exp(v).dtype, np.concatenate([v, v]).dtype)
     print(np.concatenate(items).dtype)
 """,
-    "in lists of a dictionary": """
-def train():
-    model = Net(); begin(model)
-    xs = np.random.RandomState(3).rand(4, 3).astype('f')
-    v0 = chainer.cuda.to_cpu(model(xs).data)
-    v1 = [*[v0], 1][0]
-    saver = Kept(0)
-    saver.value = v1
-    v2 = saver.value
-    items = [v2]
-    v3 = items.pop()
-    w = v3.copy()
-    print(w)
-""",
     "beside a number": """
 def train():
     model = Net(); begin(model)

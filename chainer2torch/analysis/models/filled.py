@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import BOTTOM, Dct, Kind, Lst, options
+from chainer2torch.analysis.kinds import BOTTOM, Dct, Kind, Lst, Tup, options
 from chainer2torch.analysis.lattice import join, says_more
 from chainer2torch.analysis.module_index import FuncInfo
 
@@ -37,12 +37,18 @@ def put_inside(interpreter: Interpreter, name: str, kind: Kind) -> None:
 def put_into_parameter(interpreter: Interpreter, name: str, kind: Kind) -> None:
     """A function has put something into what it was handed."""
     func = interpreter.func
-    if func is not None and name in func.signature.names and name not in func.stored:
+    if func is not None and name in _parameters(func) and name not in func.stored:
         _fill(interpreter, func, name, kind)
 
 
+def _parameters(func: FuncInfo) -> list[str]:
+    """The names of all parameters, those of ``*args`` and ``**kwargs`` among them."""
+    others = [one.arg for one in (func.node.args.vararg, func.node.args.kwarg) if one is not None]
+    return [*func.signature.names, *others]
+
+
 def _fill(interpreter: Interpreter, func: FuncInfo, name: str, kind: Kind) -> None:
-    if not isinstance(kind, (Lst, Dct)) or kind.element is BOTTOM:
+    if not isinstance(kind, (Lst, Dct, Tup)) or isinstance(kind, (Lst, Dct)) and kind.element is BOTTOM:
         return
     new = interpreter.grown(func, func.filled.get(name), kind)
     if says_more(new, func.filled.get(name)):
@@ -70,6 +76,19 @@ def by_callee(
     for name, argument in given:
         if name in func.filled:
             yield from _grown(interpreter, argument, func.filled[name], _DEPTH)
+    more, named = func.node.args.vararg, func.node.args.kwarg
+    held = func.filled.get(more.arg) if more is not None else None
+    for place, argument in enumerate(call.args[len(names) :]):
+        of_tuple = isinstance(held, Tup) and place < len(held.items)
+        inner = held.items[place] if of_tuple else held.element if isinstance(held, Lst) else BOTTOM  # type: ignore[union-attr]
+        for one in options(inner):
+            yield from _grown(interpreter, argument, one, _DEPTH)
+    if named is not None and isinstance(table := func.filled.get(named.arg), Dct):
+        known = dict(table.items)
+        for keyword in call.keywords:
+            if keyword.arg is not None and keyword.arg not in names:
+                for one in options(known.get(keyword.arg, table.element)):
+                    yield from _grown(interpreter, keyword.value, one, _DEPTH)
 
 
 def _grown(interpreter: Interpreter, argument: ast.expr, now: Kind, depth: int) -> Iterator[tuple[ast.expr, Kind]]:
@@ -82,6 +101,10 @@ def _grown(interpreter: Interpreter, argument: ast.expr, now: Kind, depth: int) 
         held = dict(now.items)
         for key, value in zip(argument.keys, argument.values):
             inner = held.get(key.value, now.element) if isinstance(key, ast.Constant) else now.element
+            for one in options(inner):
+                yield from _grown(interpreter, value, one, depth - 1)
+    elif isinstance(argument, (ast.List, ast.Tuple)) and isinstance(now, Tup) and len(now.items) == len(argument.elts):
+        for value, inner in zip(argument.elts, now.items):
             for one in options(inner):
                 yield from _grown(interpreter, value, one, depth - 1)
     elif isinstance(argument, (ast.List, ast.Tuple)) and isinstance(now, Lst) and depth:

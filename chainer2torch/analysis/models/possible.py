@@ -16,6 +16,7 @@ from chainer2torch.analysis.models import array_operators
 from chainer2torch.analysis.models.xp_modules import OF_UNKNOWN
 
 _ONE_BY_ONE = frozenset({"add", "append", "appendleft", "insert"})
+_WITH_DEFAULT = frozenset({"get", "pop", "setdefault"})  # of a dictionary that nobody knows: `table.get(key, default)`
 _FILLING = _ONE_BY_ONE | {"extend", "extendleft", "setdefault", "update"}
 _OTHERS = "attributes of objects of unknown classes"
 # they give what they get, or a part of it
@@ -96,6 +97,8 @@ def called(
     """What a method of a tensor gives that may be one, and a function of Python's that gets such a value."""
     if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _ONE_BY_ONE and args:
         fill(interpreter, node.func.value, Lst(args[-1]))
+    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_DEFAULT:
+        found = unsure(found, *args[1:2])
     if isinstance(callee, Perhaps):
         methods = [kind for kind in options(callee.known) if isinstance(kind, Method) and kind.name not in _FILLING]
         return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))

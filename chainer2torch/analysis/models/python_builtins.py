@@ -107,7 +107,13 @@ def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call)
         return Dct(Const(made.value))
     if args and isinstance(args[0], Func):
         return Dct(interpreter.call(args[0], [], {}, None))
-    begun = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    begun: dict[str, Kind] = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    begun |= dict.fromkeys(("builtins.dict", "collections.OrderedDict", "collections.defaultdict"), Dct(BOTTOM))
+    begun |= {
+        "collections.Counter": Dct(Scalar("int")),
+        "collections.deque": Stream(BOTTOM),
+        "builtins.set": Lst(BOTTOM),
+    }
     return Dct(begun.get(args[0].name, BOTTOM) if args and isinstance(args[0], Ref) else BOTTOM)
 
 
