@@ -130,6 +130,16 @@ def train():
         print(row)
     print(float(v.data.sum()))
 """,
+    "a key that is written": """
+def train():
+    model = Net(); begin(model)
+    xs = np.random.RandomState(3).rand(4, 3).astype('f')
+    v7 = model(xs).array.argmax(axis=1)[1]
+    same(xs)
+    v8 = same(v7)
+    print({v8: 'x'})
+    print(len({v8, 0, 1, 2}))
+""",
 }
 
 

@@ -36,6 +36,13 @@ def _are_arrays(kind: Kind) -> bool:
     return bool(items) and all(isinstance(one, Tensor) and one.rank for item in items for one in options(item))
 
 
+def is_array_of_either_side(kind: Kind) -> bool:
+    """Whether it is an array that became a tensor on some ways, and one of the host on others."""
+    kinds = options(kind)
+    arrays = all(isinstance(one, HostArray) or isinstance(one, Tensor) and one.array for one in kinds)
+    return arrays and any(isinstance(one, HostArray) for one in kinds)
+
+
 def is_sized(kind: Kind) -> bool:
     """Whether it is known to be the shape of a tensor, or a tuple of numbers beside one."""
     kinds = options(kind)
