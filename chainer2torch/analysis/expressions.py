@@ -9,6 +9,7 @@ from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
 from chainer2torch.analysis.folding import fold, repeated, row, table
+from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
@@ -41,7 +42,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all, unsure
+from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -377,17 +378,8 @@ class Expressions(Interpreter):
                 return assigned.of_heirs(self, cls, name, held) if receiver == Inst(cls) else held
         if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
             found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
-        if found is None and receiver is not None and (asked := self._asked_by_name(cls, name, receiver)) is not None:
-            return asked
+        found = found or asked_by_name(self, cls, name, receiver)
         return found or (BOTTOM if self.pending(cls) else UNKNOWN)
-
-    def _asked_by_name(self, cls: ClassInfo, name: str, receiver: Inst) -> Kind | None:
-        """What ``__getattr__`` of the project's gives for an attribute that no class has; nothing of it is sure."""
-        owners = [one for one in self.mro(cls) if isinstance(one, ClassInfo)]
-        method = next((one.methods["__getattr__"] for one in owners if "__getattr__" in one.methods), None)
-        if method is None or name.startswith("__") or method is self.func:
-            return None
-        return unsure(self.call_function(method, receiver, [Scalar("str")], {}, None))
 
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
@@ -403,11 +395,8 @@ class Expressions(Interpreter):
 
     def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
-        if receiver.among and owner in PLAIN_LINKS:  # those of several that have it
-            for site in receiver.among:
-                self.reads(site, name)
-            held = [self.objects.get(site, {}).get(name) for site in receiver.among]
-            made = {name: join_all([kind for kind in held if kind is not None])}
+        if receiver.among and owner in PLAIN_LINKS:
+            made = {name: held_among(self, receiver, name)}
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
