@@ -8,7 +8,7 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
-from chainer2torch.analysis.folding import fold, repeated, row, table
+from chainer2torch.analysis.folding import added, fold, repeated, row, table
 from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
@@ -153,14 +153,9 @@ class Expressions(Interpreter):
         if isinstance(op, ast.Mult) and (isinstance(a, Tup) or isinstance(b, Tup)):
             return repeated(*((a, b) if isinstance(a, Tup) else (b, a)))
         if isinstance(a, Inst) and isinstance(op, (ast.Add, ast.Mult)) and sequences.is_sequential(self, a):
-            for part in (a, b):
-                if isinstance(part, Inst) and sequences.is_sequential(self, part):
-                    sequences.opened(self, part)  # another holds its layers
-            return Inst(sequences.SEQUENTIAL)
+            return sequences.joined(self, a, b)
         if isinstance(op, ast.Add) and isinstance(a, (Tup, Lst)) and isinstance(b, (Tup, Lst)):
-            if isinstance(a, Tup) and isinstance(b, Tup):
-                return Tup(a.items + b.items, sized=a.sized or b.sized)
-            return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
+            return added(a, b)
         found = array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
         return possible.computed(a, b, lambda x, y: self.binary(op, x, y)) if isinstance(found, Unknown) else found
 
@@ -378,8 +373,7 @@ class Expressions(Interpreter):
                 return assigned.of_heirs(self, cls, name, held) if receiver == Inst(cls) else held
         if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
             found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
-        found = found or asked_by_name(self, cls, name, receiver)
-        return found or (BOTTOM if self.pending(cls) else UNKNOWN)
+        return found or asked_by_name(self, cls, name, receiver) or (BOTTOM if self.pending(cls) else UNKNOWN)
 
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
@@ -405,12 +399,10 @@ class Expressions(Interpreter):
         row = self.rules.member(owner, name)
         if row is None:
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
-            if of_chainer and not name.startswith("__"):
-                self.reads(receiver.site, name)
-                return possible.put_there(
-                    self, data.of_heirs(self, owner, name), name
-                )  # or else somebody has put it there
             self.reads(receiver.site, name)
+            if of_chainer and not name.startswith("__"):
+                # or else somebody has put it there
+                return possible.put_there(self, data.of_heirs(self, owner, name), name)
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             found = member_kind(row.name, receiver) or parse_spec(row.returns)
