@@ -14,11 +14,13 @@ from chainer2torch.analysis.kinds import (
     Class,
     Const,
     Dct,
+    HostArray,
     Kind,
     Lst,
     Mod,
     Scalar,
     Stream,
+    Tensor,
     Tup,
     Unknown,
     options,
@@ -31,6 +33,8 @@ from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
+_PUTTING = frozenset({"append", "appendleft", "insert", "extend", "extendleft", "put", "put_nowait"})
+_TAKING = frozenset({"pop", "popleft", "get", "get_nowait"})
 _DEPTH = 4  # of lists in lists
 
 
@@ -39,18 +43,13 @@ class Containers(Interpreter):
 
     def list_method(self, receiver: Lst, name: str, args: list[Kind], node: ast.Call | None) -> Kind:
         """The result of a method of a list, which may have grown by it."""
-        if (
-            name in ("append", "appendleft", "insert", "extend", "extendleft")
-            and args
-            and node is not None
-            and isinstance(node.func, ast.Attribute)
-        ):
-            new = element_of(args[-1]) if name.startswith("extend") else args[-1]
+        if name in _PUTTING and args and node is not None and isinstance(node.func, ast.Attribute):
+            new = element_of(args[-1]) if name.startswith("extend") else args[0 if name.startswith("put") else -1]
             if self.rules.style == "native" and name == "append" and self._is_host_list(node.func.value):
                 new = on_host(new)
             self.container_grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
             return NONE
-        return receiver.element if name in ("pop", "popleft") else UNKNOWN
+        return receiver.element if name in _TAKING else UNKNOWN
 
     def _is_host_list(self, node: ast.expr) -> bool:
         """Whether a name is that of a list which only the host reads."""
@@ -71,7 +70,12 @@ class Containers(Interpreter):
             if known is not None:
                 known = self.held_under(args[0].value, known)
                 return join(known, args[1]) if len(args) > 1 else known
+        if name == "popitem":
+            return Tup((UNKNOWN, element))
         if name in ("values", "get", "pop"):
+            default = args[1] if name != "values" and len(args) > 1 else None
+            if default is not None and (receiver.element is BOTTOM or isinstance(default, (Tensor, HostArray))):
+                return default if receiver.element is BOTTOM else join(element, default)
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):
             new = args[1:2] if name == "setdefault" else [*keywords.values(), *map(self._values_of, args)]
@@ -92,9 +96,16 @@ class Containers(Interpreter):
         """``x[key] = value``: the dictionary or list itself has changed."""
         container = self.facts.get(target.value)
         own_dictionaries.put(self, container, kind)
-        if not isinstance(target.value, (ast.Name, ast.Attribute)):
+        if not isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
             return
-        if isinstance(container, Dct):
+        if isinstance(container, Tup):
+            place = self.facts.get(target.slice)
+            at = place.value if isinstance(place, Const) and type(place.value) is int else None
+            if at is not None and -len(container.items) <= at < len(container.items):
+                parts = list(container.items)
+                parts[at] = join(parts[at], kind)
+                self.container_grown(target.value, dataclasses.replace(container, items=tuple(parts)))
+        elif isinstance(container, Dct):
             key = self.facts.get(target.slice)
             items = tuple((k, v) for k, v in container.items if not isinstance(key, Const) or k != key.value)
             if not isinstance(key, Const):

@@ -8,7 +8,8 @@ from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
-from chainer2torch.analysis.folding import fold, repeated, row, table
+from chainer2torch.analysis.folding import added, fold, repeated, row, table
+from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
@@ -41,8 +42,9 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join, join_all
+from chainer2torch.analysis.lattice import PLAIN_LINKS, element_of, join, join_all
 from chainer2torch.analysis.kind_specs import parse_spec
+from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
@@ -138,7 +140,8 @@ class Expressions(Interpreter):
         if isinstance(op, ast.Mod) and scalar_type(a) == "str":
             return Scalar("str")
         if isinstance(a, (Tensor, HostArray)) or isinstance(b, (Tensor, HostArray)):
-            return array_operators.arithmetic(op, a, b)
+            found = possible.beside_array(a, b, lambda x, y: self.binary(op, x, y))
+            return array_operators.arithmetic(op, a, b) if found is None else found
         if isinstance(a, Const) and isinstance(b, Const):
             return fold(op, a, b)
         if isinstance(op, ast.FloorDiv) and a == Const(0) and scalar_type(b) == "int":
@@ -150,14 +153,9 @@ class Expressions(Interpreter):
         if isinstance(op, ast.Mult) and (isinstance(a, Tup) or isinstance(b, Tup)):
             return repeated(*((a, b) if isinstance(a, Tup) else (b, a)))
         if isinstance(a, Inst) and isinstance(op, (ast.Add, ast.Mult)) and sequences.is_sequential(self, a):
-            for part in (a, b):
-                if isinstance(part, Inst) and sequences.is_sequential(self, part):
-                    sequences.opened(self, part)  # another holds its layers
-            return Inst(sequences.SEQUENTIAL)
+            return sequences.joined(self, a, b)
         if isinstance(op, ast.Add) and isinstance(a, (Tup, Lst)) and isinstance(b, (Tup, Lst)):
-            if isinstance(a, Tup) and isinstance(b, Tup):
-                return Tup(a.items + b.items, sized=a.sized or b.sized)
-            return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
+            return added(a, b)
         found = array_operators.of_scalars(op, scalar_type(a), scalar_type(b))
         return possible.computed(a, b, lambda x, y: self.binary(op, x, y)) if isinstance(found, Unknown) else found
 
@@ -375,7 +373,7 @@ class Expressions(Interpreter):
                 return assigned.of_heirs(self, cls, name, held) if receiver == Inst(cls) else held
         if (found := numbered(self, receiver, name)) is None and receiver == Inst(cls) and not name.startswith("__"):
             found = self._below(cls, name)  # `self.forward(x)` in a base of the models, which lacks one
-        return found or (BOTTOM if self.pending(cls) else UNKNOWN)
+        return found or asked_by_name(self, cls, name, receiver) or (BOTTOM if self.pending(cls) else UNKNOWN)
 
     def _below(self, cls: ClassInfo, name: str) -> Kind | None:
         """What a method gives that a class announces or lacks, and the classes below it have."""
@@ -391,6 +389,8 @@ class Expressions(Interpreter):
 
     def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
+        if receiver.among and owner in PLAIN_LINKS:
+            made = {name: held_among(self, receiver, name)}
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
@@ -399,12 +399,12 @@ class Expressions(Interpreter):
         row = self.rules.member(owner, name)
         if row is None:
             of_chainer = owner.startswith(("chainer.", "chainermn.")) or self.rules.is_subclass(owner, "chainer.Link")
+            self.reads(receiver.site, name)
             if of_chainer and not name.startswith("__"):
-                self.reads(receiver.site, name)
-                return possible.put_there(
-                    self, data.of_heirs(self, owner, name), name
-                )  # or else somebody has put it there
+                # or else somebody has put it there
+                return possible.put_there(self, data.of_heirs(self, owner, name), name)
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
-            return member_kind(row.name, receiver) or parse_spec(row.returns)
+            found = member_kind(row.name, receiver) or parse_spec(row.returns)
+            return of_network(found) if row.name.startswith("chainer.links.") else found
         return Method(receiver, name)

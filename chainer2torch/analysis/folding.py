@@ -14,6 +14,13 @@ from chainer2torch.analysis.lattice import element_of, join, join_all
 _MAX_REPEATED = 16
 
 
+def added(a: Tup | Lst, b: Tup | Lst) -> Kind:
+    """``a + b`` of lists or tuples."""
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        return Tup(a.items + b.items, sized=a.sized or b.sized)
+    return Lst(join(element_of(a), element_of(b)), a.sized or b.sized)
+
+
 def repeated(kind: Kind, times: Kind) -> Kind:
     """``(3,) * 2``."""
     if isinstance(kind, Tup) and isinstance(times, Const) and type(times.value) is int and times.value <= _MAX_REPEATED:

@@ -29,7 +29,7 @@ from chainer2torch.analysis.kinds import (
     Tup,
     Union,
 )
-from chainer2torch.analysis.lattice import join, unsure
+from chainer2torch.analysis.lattice import NETWORK, join, unsure
 
 
 def describe(kind: Kind) -> str:
@@ -39,7 +39,7 @@ def describe(kind: Kind) -> str:
         return (
             name
             + (f" rank {kind.rank}" if kind.rank is not None else "")
-            + (f" dtype {kind.dtype}" if kind.dtype else "")
+            + (f" dtype {kind.dtype}" if kind.dtype and kind.dtype != NETWORK else "")
         )
     if isinstance(kind, HostArray):
         return (

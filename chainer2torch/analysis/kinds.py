@@ -26,7 +26,7 @@ class Unknown(Kind):
 
 @dataclass(frozen=True, eq=False)  # with its own
 class Perhaps(Unknown):
-    """Nothing is sure, but on some way of the program ``known`` comes here: a tensor, a shape, what holds one.
+    """Nothing is sure, but on some way of the program ``known`` comes here: an array, a shape, what holds one.
 
     It equals ``UNKNOWN``, so that nobody takes it for more than that. Code that is right for both, because it looks at
     run time, is written where this is known, and nowhere else: everything might be a tensor, and most is none.

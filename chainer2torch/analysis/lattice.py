@@ -104,7 +104,9 @@ def _matters(kind: Kind) -> bool:
         return kind.sized or any(_matters(one) for item in items for one in options(item))
     if isinstance(kind, Dct):
         return any(_matters(one) for one in options(kind.element))
-    return isinstance(kind, (Tensor, Perhaps)) or isinstance(kind, Method) and isinstance(kind.receiver, Tensor)
+    if isinstance(kind, Method):
+        return isinstance(kind.receiver, Tensor) or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
+    return isinstance(kind, (HostArray, Tensor, Perhaps))
 
 
 def says_more(new: Kind, old: Kind | None) -> bool:
@@ -125,6 +127,7 @@ _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
 _LAYERS = ("chainer.links.", "chainer.Sequential")
 _TOLD_APART = ("chainer.optimizers.", "chainer.iterators.")
+PLAIN_LINKS = frozenset({"chainer.Chain", "chainer.Link"})  # links of no class of their own: each holds something else
 _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not known have none
 
 
@@ -146,9 +149,9 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Inst("xp.Module") if {a.name, b.name} in _NUMPY_OR_CUPY else None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         either = a.either or b.either or a.array != b.array
-        return Tensor(_same(a.rank, b.rank), _same(a.dtype, b.dtype), a.array and b.array, either)
+        return Tensor(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype), a.array and b.array, either)
     if isinstance(a, HostArray) and isinstance(b, HostArray):
-        return HostArray(_same(a.rank, b.rank), _same(a.dtype, b.dtype))
+        return HostArray(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype))
     if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
         ta, tb = scalar_type(a), scalar_type(b)
         if ta == tb and ta is not None:
@@ -177,7 +180,7 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
 def _among(a: Inst, b: Inst) -> tuple[int, ...]:
     """The calls that may have made one of two instances: of layers those that are known, of others all or none."""
     sites = tuple(sorted({*a.sites, *b.sites}))
-    if isinstance(a.cls, str) and a.cls.startswith(_TOLD_APART):
+    if isinstance(a.cls, str) and (a.cls.startswith(_TOLD_APART) or a.cls in PLAIN_LINKS):
         return sites if a.sites and b.sites and len(sites) <= _MOST_SITES else ()
     return sites if isinstance(a.cls, str) and a.cls.startswith(_LAYERS) else ()
 
@@ -220,6 +223,31 @@ def called_of(kind: Kind) -> Kind:
 
 def _same(a: Any, b: Any) -> Any:
     return a if a == b else None
+
+
+NETWORK = "floats"
+"""The dtype of a kind that holds floats of the size that a network computes with, where nobody says which that is."""
+
+MIXED = "mixed"
+"""The dtype of a kind that holds whole numbers on some ways of the program, and floats on others."""
+
+_WHOLE = frozenset({"int32", "int64"})
+_OF_NETWORKS = frozenset({NETWORK, "float16", "float32"})
+
+
+def common_floats(a: str | None, b: str | None) -> str | None:
+    """The dtype of what has one of two: a network's where float64 is not among them, ``floating`` of any size.
+
+    Whole numbers on one way and floats on another are ``mixed``.
+    """
+    if a == b or a is None or b is None:
+        return a if a == b else None
+    if NETWORK in (a, b) and {a, b} <= _OF_NETWORKS:
+        return NETWORK
+    if NETWORK in (a, b) and a.startswith("float") and b.startswith("float"):
+        return "floating"
+    whole = [d in _WHOLE or d == MIXED for d in (a, b)]
+    return MIXED if any(whole) and all(w or d.startswith("float") for w, d in zip(whole, (a, b))) else None
 
 
 def generalized(kind: Kind) -> Kind:

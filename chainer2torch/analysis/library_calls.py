@@ -42,10 +42,11 @@ from chainer2torch.analysis.models import (
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
-from chainer2torch.analysis.models.link_children import of_blocks, parameter_of
+from chainer2torch.analysis.models.link_children import hold, of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
+from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.models.numpy_functions import GENERATORS, numpy_call
 from chainer2torch.analysis.models.shape_functions import shape_function
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, row_kind
@@ -54,6 +55,17 @@ from chainer2torch.rules.table import Row
 
 # losses and metrics are of some floating type, whichever the input has
 _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
+# these give what the network computes with, and refuse whole numbers
+_OF_NETWORKS = frozenset(
+    f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
+)
+_NAMESPACE = "types.SimpleNamespace"
+_CACHING = frozenset({"functools.cache", "functools.lru_cache"})
+_QUEUES = frozenset(
+    f"{module}.{name}"
+    for module in ("queue", "six.moves.queue", "multiprocessing")
+    for name in ("LifoQueue", "Queue", "SimpleQueue")
+)
 # what moves an array to a device
 _SENDS = frozenset({"chainer.backend.Device.send", "chainer.dataset.to_device", "chainer.backends.cuda.to_gpu"})
 # methods of strings that give lists of strings
@@ -183,8 +195,8 @@ class LibraryCalls(Interpreter):
             return field_classes.replaced(self, args[0], keywords)
         if name == "chainer.report_scope" and node.args:
             self.observed(node.args[0])
-        if name == "collections.deque":
-            return Stream(self.iterated(args[0]) if args else BOTTOM)
+        if (made := self._made_by_python(name, args, keywords, node)) is not None:
+            return made
         if name in ("copy.copy", "copy.deepcopy") and args:
             return args[0]
         if args and adapted(name):
@@ -214,6 +226,25 @@ class LibraryCalls(Interpreter):
         found = iteration.result(self, name, args, node)
         return found or standard_library.result(name, args) or host_libraries.result(name, args, keywords)
 
+    def _made_by_python(self, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call) -> Kind | None:
+        """Objects of the standard library that hold what a program puts there."""
+        if name in _QUEUES:
+            return Stream(BOTTOM)
+        if name == _NAMESPACE:
+            return self._namespace(node, keywords)
+        if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
+            return args[0] if args and isinstance(args[0], Func) else Ref(name)
+        if name == "collections.deque":
+            return Stream(self.iterated(args[0]) if args else BOTTOM)
+        return None
+
+    def _namespace(self, node: ast.Call, keywords: dict[str, Kind]) -> Kind:
+        """``types.SimpleNamespace(loss=y)``: an object of no class of its own."""
+        made = Inst(_NAMESPACE, self.site(node))
+        for name, kind in keywords.items():
+            hold(self, made, name, kind)
+        return made
+
     def record_arguments(self, made: Inst, cls: str, args: list[Kind], keywords: dict[str, Kind]) -> None:
         row = self.rules.rows.get(cls)
         bound = bind_kinds(row, args, keywords, None) if row is not None else dict(keywords)
@@ -229,6 +260,10 @@ class LibraryCalls(Interpreter):
 
     def row_result(self, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         """What a rule says of the result."""
+        kind = self._row_result(row, args, keywords, receiver)
+        return of_network(kind) if row.home in _OF_NETWORKS else kind
+
+    def _row_result(self, row: Row, args: list[Kind], keywords: dict[str, Kind], receiver: Kind | None) -> Kind:
         found = row_kind(row.name, args, keywords, receiver)
         if found is not None:
             return found

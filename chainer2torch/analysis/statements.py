@@ -329,7 +329,7 @@ class Statements(Interpreter):
                     self.set_attribute(option.info, target.attr, kind)
                 elif isinstance(option, Mod):
                     self.bind_in(option.info, target.attr, kind)
-                elif isinstance(option, Inst) and option.site and option.cls in link_children.PLAIN_CHAINS:
+                elif isinstance(option, Inst) and option.sites and option.cls in link_children.PLAIN_OBJECTS:
                     link_children.hold(self, option, target.attr, kind)
                 elif isinstance(option, (Inst, Unknown)):
                     possible.put(self, target.attr, kind)

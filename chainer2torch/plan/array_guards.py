@@ -20,11 +20,17 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.lattice import MIXED, NETWORK, element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.analysis.models.host_libraries import ONLY_NUMPY_READS
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.question import UNDECIDED, Question
+
+
+def property_of(kind: Kind, name: str) -> Any:
+    """The rank or dtype of an array or tensor; that of a network is some floating one."""
+    value = getattr(kind, name, None) if isinstance(kind, (Tensor, HostArray)) else None
+    return "floating" if value == NETWORK else None if value == MIXED else value
 
 
 def dtype_named(name: str, q: Question) -> str | None:
@@ -47,7 +53,7 @@ def is_torch_dtype(name: str, q: Question) -> bool:
 
 def _is_floating(name: str, q: Question) -> Any:
     """Whether an array holds floats."""
-    dtypes = {getattr(k, "dtype", None) for k in q.kinds(name)}
+    dtypes = {property_of(k, "dtype") for k in q.kinds(name)}
     return UNDECIDED if None in dtypes else all(str(d).startswith("float") for d in dtypes)
 
 
@@ -236,4 +242,4 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "is_stream": is_stream,
 }
 
-__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "widths"]
+__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "property_of", "widths"]

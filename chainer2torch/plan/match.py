@@ -28,7 +28,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.versions import COMPARISONS
 from chainer2torch.plan.argument_guards import calls_nothing, is_negative, is_path
-from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype
+from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype, property_of
 from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
 from chainer2torch.rules.row import Case
 
@@ -290,8 +290,7 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
 
 def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function in ("input_rank", "input_dtype"):
-        kind = q.input_kind
-        value = getattr(kind, function[6:], None) if isinstance(kind, Tensor) else None
+        value = property_of(q.input_kind if isinstance(q.input_kind, Tensor) else UNKNOWN, function[6:])
         return UNDECIDED if value is None else value
     if function in _OF_THE_CALL:
         return _OF_THE_CALL[function](q)
@@ -324,7 +323,7 @@ def _ask(function: str, args: list[ast.expr], q: Question) -> Any:
     if function == "is_array_at_times":  # what is not known is not taken for one
         return any(isinstance(k, (HostArray, Tensor)) for k in kinds)
     if function in ("rank", "dtype"):
-        values = {getattr(k, function, None) if isinstance(k, (Tensor, HostArray)) else None for k in kinds}
+        values = {property_of(k, function) for k in kinds}
         return UNDECIDED if len(values) != 1 or None in values else values.pop()
     if function == "is_none":
         return _is_none(args[0], q)

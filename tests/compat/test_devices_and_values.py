@@ -223,3 +223,18 @@ def test_parts_of_files(path, ignored):
         found.append(results)
     for theirs, ours in zip(*found, strict=True):
         assert str(theirs) == str(ours)
+
+
+@pytest.mark.parametrize("other", [np.float32([1, 2]), np.array([1, 2]), np.array([1.5, 2]), 0.0])
+@pytest.mark.parametrize("x", [np.float32([1, 3]), np.array([2, 3]), np.array([1.5, 2])])
+def test_a_tensor_in_the_dtype_that_numpy_computes_in(x, other):
+    beside = torch.from_numpy(other) if isinstance(other, np.ndarray) else other
+    assert dispatch.promoted(torch.from_numpy(x), beside).numpy().dtype == (x + other).dtype
+    assert dispatch.promoted(x, beside) is x
+
+
+def test_an_array_beside_a_tensor_and_beside_anything_else():
+    x, tensor = np.arange(3.0)[::-1], torch.ones(3)
+    met = dispatch.beside(x, tensor)
+    assert met.dtype == torch.float32 and met.tolist() == [2, 1, 0]
+    assert dispatch.beside(x, 2.0) is x and dispatch.beside(x, x) is x and dispatch.beside(tensor, tensor) is tensor

@@ -8,6 +8,7 @@ import math
 import re
 import sys
 import traceback
+import types
 import warnings
 from typing import Any
 from unittest import mock
@@ -67,8 +68,9 @@ def _said(text: str, name: str, begin: Any) -> list[str]:
     said = io.StringIO()
     program: dict[str, Any] = {"__name__": name, "begin": begin}
     np.random.seed(0)
-    exec(compile(text, f"<{name}>", "exec"), program)
-    with contextlib.redirect_stdout(said):
+    # classes of data look their module up
+    with mock.patch.dict(sys.modules, {name: types.ModuleType(name)}), contextlib.redirect_stdout(said):
+        exec(compile(text, f"<{name}>", "exec"), program)
         if "work" in program:
             _call_library(program, name, begin)
         else:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import random
 import re
 
-_MODULE = """\
+MODULE = """\
 import collections
 import contextlib
 import copy
+import dataclasses
 import functools
+import heapq
 import itertools
 import json
 import math
+import queue
+import types
+import typing
 
 import chainer
 import chainer.functions as F
@@ -183,7 +188,7 @@ KEPT = []
 
 """
 HEAD = f"""\
-{_MODULE}def train():
+{MODULE}def train():
     rng = np.random.RandomState(3)
     model = Net()
     begin(model)
@@ -196,7 +201,7 @@ HEAD = f"""\
 """
 # a library's view: who calls `work`, and with what, is in another program
 LIBRARY = f"""\
-{_MODULE}def work(model, xs, ts):
+{MODULE}def work(model, xs, ts):
     names = ['zero', 'one', 'two']
     loss = F.softmax_cross_entropy(model(xs), ts)
     model.cleargrads()
@@ -320,6 +325,70 @@ WAYS = (
     "N = Listed.__subclasses__()[0](V).get()",
     "N = Own().put('k', V)['k']",
     "N = register.functions['registered'](V)",
+    "log = {'a': [], 'b': {}}\nlog['a'].append(V)\nN = log['a'][0]",
+    "log = {'a': [], 'b': {}}\nlog['b']['x'] = V\nN = log['b']['x']",
+    "def told(e):\n    e['out'].append(V)\nout = []\ntold({'out': out})\nN = out[0]",
+    "def told(**kw):\n    kw['out'].append(V)\nout = []\ntold(out=out)\nN = out[0]",
+    "def told(*a):\n    a[0].append(V)\nout = []\ntold(out, 1)\nN = out[0]",
+    "out = []\nfor told in [lambda o: o.append(V)]:\n    told(out)\nN = out[0]",
+    "def told(pair):\n    pair[1].append(V)\nout = []\ntold((1, out))\nN = out[0]",
+    "rows = [[] for _ in range(2)]\nrows[1].append(V)\nN = rows[1][0]",
+    "grid = [[None] * 2 for _ in range(2)]\ngrid[0][1] = V\nN = grid[0][1]",
+    "box = Box({})\nbox.value['k'] = V\nN = box.value['k']",
+    "box = Box()\nbox.value = [V]\nN, = box.value",
+    "box = Box()\nbox.items = []\nbox.items.append(V)\nN = box.items[-1]",
+    "N = {'a': {'b': [V]}}['a']['b'][0]",
+    "items = ()\nitems += (V,)\nN = items[0]",
+    "items = []\nitems += [V]\nN = items[0]",
+    "items = []\nitems.extend([V, V])\nN = items[1]",
+    "items = [V, V]\nN = items[:1][0]",
+    "items = [0]\nitems[0] = V\nN = items[0]",
+    "items = list(range(2))\nitems[1] = V\nN = items[1]",
+    "heap = []\nheapq.heappush(heap, (1, V))\nN = heapq.heappop(heap)[1]",
+    "line = queue.Queue()\nline.put(V)\nN = line.get()",
+    "N = dict(a=V, b=V).popitem()[1]",
+    "(N,), _ = [V], 1",
+    "N = (lambda *, v: v)(v=V)",
+    "def asked(v, *, flag=False):\n    return v if not flag else None\nN = asked(V)",
+    "class Local(object):\n    def __call__(self, *a, **k):\n        return a[0]\nN = Local()(V)",
+    "class Held(object):\n    def __enter__(self):\n        return V\n    def __exit__(self, *a):\n        pass\n"
+    "with Held() as N:\n    pass",
+    "N = tuple(w for w in [V])[0]",
+    "N = next(w for w in [V] if w is not None)",
+    "N = {i: w for i, w in enumerate([V])}[0]",
+    "N = ([V] * 2)[1]",
+    "N = types.SimpleNamespace(v=V).v",
+    "@dataclasses.dataclass\nclass Record:\n    v: object = None\nN = Record(V).v",
+    "class Row(typing.NamedTuple):\n    v: object\nN = Row(V).v",
+    "N = functools.lru_cache(maxsize=None)(lambda: V)()",
+    "class Lazy(object):\n    def __getattr__(self, name):\n        return V\nN = Lazy().anything",
+    "N, = map(same, [V])",
+    "N = dict(zip('ab', [V, V]))['b']",
+    "N = list(itertools.islice(itertools.repeat(V), 1))[0]",
+    "N = next(itertools.chain.from_iterable([[V]]))",
+    "N = [w for ws in zip([V], [V]) for w in ws][1]",
+    "other = N = V",
+    "if (held := V) is not None:\n    N = held",
+    "model.kept = [V]\nN = model.kept[0]",
+    "model.fc.kept = V\nN = model.fc.kept",
+    "N = getattr(model, 'nothing', V)",
+    "N = {'k': V}.get('k', None)",
+    "N = {}.get('k', V)",
+    "N = {}.setdefault('k', V)",
+    "def grown(items=None):\n    items = items or []\n    items.append(V)\n    return items\nN = grown()[0]",
+    "def deep(v, n=2):\n    return deep(v, n - 1) if n else v\nN = deep(V)",
+    "class Kid(Box):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n"
+    "N = Kid(value=V).held",
+    "class Mixed(Box):\n    @property\n    def held(self):\n        return [super().held]\nN = Mixed(V).held[0]",
+    "class Slots(object):\n    __slots__ = ('v',)\nslots = Slots()\nslots.v = V\nN = slots.v",
+    "N = sum(([w] for w in [V]), [])[0]",
+    "table = {}\nfor key, v in [('k', V)]:\n    table.setdefault(key, []).append(v)\nN = table['k'][0]",
+    "table = collections.defaultdict(dict)\ntable['a']['b'] = V\nN = table['a']['b']",
+    "table = {name: [] for name in 'ab'}\ntable['b'].append(V)\nN = table['b'][0]",
+    "items = [V]\nitems.insert(0, V)\nN = items.pop(0)",
+    "N = [{'v': V}][0]['v']",
+    "N = [w['v'] for w in [{'v': V}]][0]",
+    "N = json.loads('{}').get('k', V)",
 )
 # what a link saves beside its parameters is an array or a number
 _PERSISTENT = (

@@ -23,7 +23,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, join_all, unsure
+from chainer2torch.analysis.lattice import MIXED, common_floats, element_of, join_all, unsure
 from chainer2torch.analysis.models.shapes import plus
 
 
@@ -57,20 +57,33 @@ def broadcast(a: Kind, b: Kind) -> Kind:
             return dataclasses.replace(pair[0], rank=None, dtype="floating" if wide else None)
         if pair[0].dtype == "bool" and scalar_type(other) == "int":
             return dataclasses.replace(pair[0], dtype="int64")  # it counts
+        if pair[0].dtype == MIXED and scalar_type(other) == "float":
+            return dataclasses.replace(pair[0], dtype="floating")
         keep = scalar_type(other) != "float" or (pair[0].dtype or "").startswith("float")
         return pair[0] if keep else dataclasses.replace(pair[0], dtype=None)
     rank = max(pair[0].rank, pair[1].rank) if pair[0].rank is not None and pair[1].rank is not None else None
     dtypes = {k.dtype for k in pair}
     whole = dtypes - {"bool"} if dtypes <= _INTEGERS else dtypes  # conditions count beside whole numbers
-    dtype = next(iter(whole or dtypes)) if len(whole) < 2 else None
+    dtype = next(iter(whole or dtypes)) if len(whole) < 2 else _of_both(*whole) if len(whole) == 2 else None
     tensors = [k for k in pair if isinstance(k, Tensor)]
     if dtype is None and any((t.dtype or "").startswith("float") for t in tensors):
         dtype = "floating"  # that of the Variable, or what two arrays have in common
     if tensors:
-        # a Variable beside an array stays a Variable
+        # a Variable beside an array stays a Variable, of its dtype
+        variables = {t.dtype for t in tensors if not t.array and not t.either}
+        if len(variables) == 1 and (own := variables.pop()) is not None and own.startswith("float"):
+            dtype = own
         arrays = all(t.array for t in tensors)
         return Tensor(rank, dtype, arrays, not arrays and all(t.array or t.either for t in tensors))
     return HostArray(rank, dtype)
+
+
+def _of_both(a: str | None, b: str | None) -> str | None:
+    """The dtype of a result of two arrays of these."""
+    found = common_floats(a, b)
+    if found != MIXED:
+        return found
+    return MIXED if all(d == MIXED or d in _INTEGERS for d in (a, b)) else "floating"
 
 
 def compared(a: Kind, b: Kind) -> Kind:
@@ -113,6 +126,8 @@ def arithmetic(op: ast.operator, a: Kind, b: Kind) -> Kind:
     kind = broadcast(a, b)
     if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype in _INTEGERS:
         return dataclasses.replace(kind, dtype="float64")
+    if isinstance(op, ast.Div) and isinstance(kind, (Tensor, HostArray)) and kind.dtype == MIXED:
+        return dataclasses.replace(kind, dtype="floating")
     if _is_whole(a) and scalar_type(b) == "float" or _is_whole(b) and scalar_type(a) == "float":
         return dataclasses.replace(kind, dtype="float64") if isinstance(kind, (Tensor, HostArray)) else kind
     if (

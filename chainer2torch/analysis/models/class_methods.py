@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Lst, options
-from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Lst, Scalar, options
+from chainer2torch.analysis.lattice import join_all, unsure
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 
@@ -45,4 +45,21 @@ def subclasses(interpreter: Interpreter, node: ast.Call) -> Kind | None:
     return Lst(join_all(heirs)) if heirs else None  # type: ignore[arg-type]
 
 
-__all__ = ["class_of", "made_by", "subclasses"]
+def asked_by_name(interpreter: Interpreter, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind | None:
+    """What ``__getattr__`` of the project's gives for an attribute that no class has; nothing of it is sure."""
+    owners = [one for one in interpreter.mro(cls) if isinstance(one, ClassInfo)]
+    method = next((one.methods["__getattr__"] for one in owners if "__getattr__" in one.methods), None)
+    if method is None or receiver is None or name.startswith("__") or method is interpreter.func:
+        return None
+    return unsure(interpreter.call_function(method, receiver, [Scalar("str")], {}, None))
+
+
+def held_among(interpreter: Interpreter, receiver: Inst, name: str) -> Kind:
+    """An attribute of one of several links of no class of their own: those that have it."""
+    for site in receiver.among:
+        interpreter.reads(site, name)
+    held = [interpreter.objects.get(site, {}).get(name) for site in receiver.among]
+    return join_all([kind for kind in held if kind is not None])
+
+
+__all__ = ["asked_by_name", "class_of", "held_among", "made_by", "subclasses"]

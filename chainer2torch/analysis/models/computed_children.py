@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
-from chainer2torch.analysis.kinds import Const, Dct, Inst, Kind, Tup, options, scalar_type
-from chainer2torch.analysis.lattice import join, join_all
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Dct, Inst, Kind, Tensor, Tup, options, scalar_type
+from chainer2torch.analysis.lattice import join, join_all, unsure
 from chainer2torch.analysis.models.link_lists import listed
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -53,6 +53,7 @@ class _Names:
         return self.end.endswith(other.end) or other.end.endswith(self.end)
 
 
+_PERSISTENTS = "?persistents"  # the summary of those whose names are computed
 _ANY = _Names("")  # of a name of which nothing is known
 
 
@@ -85,6 +86,33 @@ def taken(interpreter: Interpreter, receiver: Kind, name: ast.expr | None) -> Ki
                 return None
             held = join(held, join_all([listed(interpreter, k, False) for k in options(kind)]))
     return held
+
+
+def persistents(interpreter: Interpreter, owner: Kind) -> Kind:
+    """What else a computed name may find in a link: one of the arrays that it saves; it is not sure."""
+    found: list[Kind] = []
+    for link in options(owner):
+        if not isinstance(link, Inst) or not interpreter.is_link(link):
+            continue
+        if isinstance(link.cls, ClassInfo):
+            held = list(_attributes(interpreter, link.cls))
+            found += [k for n, k in held if n == _PERSISTENTS or interpreter.is_buffer(link.cls, n)]
+        for site in link.sites:
+            interpreter.reads(site, COMPUTED)
+            found += interpreter.objects.get(site, {}).values()
+    return unsure(UNKNOWN, *(k for kind in found for k in options(kind) if isinstance(k, Tensor)))
+
+
+def put_persistent(interpreter: Interpreter, receiver: Inst, kind: Kind) -> None:
+    """An array that a link saves under a computed name."""
+    if isinstance(receiver.cls, ClassInfo):
+        interpreter.set_attribute(receiver.cls, _PERSISTENTS, kind)
+    for site in () if isinstance(receiver.cls, ClassInfo) else receiver.sites:
+        made = interpreter.objects.setdefault(site, {})
+        new = join(made.get(_PERSISTENTS), kind)
+        if new != made.get(_PERSISTENTS):
+            made[_PERSISTENTS] = new
+            interpreter.changed(site, COMPUTED)
 
 
 def may_be_named(interpreter: Interpreter, node: ast.expr | None, name: str) -> bool:

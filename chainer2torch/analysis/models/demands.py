@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.interpreter import COMPUTED
-from chainer2torch.analysis.kinds import Dct, Inst, Kind, Lst, Method, Ref, Tup, Union, scalar_type
+from chainer2torch.analysis.kinds import Dct, HostArray, Inst, Kind, Lst, Method, Ref, Tensor, Tup, Union, scalar_type
 from chainer2torch.analysis.models.link_children import of_blocks
 from chainer2torch.analysis.models.xp_modules import MODULE_OF, XP
 from chainer2torch.analysis.module_index import ClassInfo
@@ -222,7 +222,10 @@ def _is_layer_without(kind: Kind, name: str, rules: Rules) -> bool:
 
 
 def lacks_member(facts: Facts, kind: Kind, name: str) -> bool:
-    """Whether an object of a class of the project has no such attribute: neither its classes nor Chainer's know it."""
+    """Whether a value has no such attribute: an array, or an object whose classes and Chainer's do not know it."""
+    if isinstance(kind, (Tensor, HostArray)):
+        owners = ("chainer.Variable", "numpy.ndarray")
+        return not any(facts.rules.member(owner, name) for owner in owners)
     if not isinstance(kind, Inst) or not isinstance(kind.cls, ClassInfo):
         return False
     return all(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chainer2torch.analysis.kinds import LOADED, UNKNOWN, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tup
+from chainer2torch.analysis.kinds import LOADED, NONE, UNKNOWN, Const, Func, Inst, Kind, Lst, Ref, Scalar, Tup
 from chainer2torch.analysis.lattice import element_of, join, join_all
 from chainer2torch.analysis.models.numpy_functions import numpy_call
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _FIRST = frozenset({"itertools.cycle", "itertools.dropwhile", "itertools.islice", "itertools.takewhile"})
 _SECOND = frozenset({"itertools.dropwhile", "itertools.takewhile", "heapq.nlargest", "heapq.nsmallest"})
+_IN_EXCHANGE = frozenset({"heapq.heappushpop", "heapq.heapreplace"})
+_PUSHING = frozenset({"bisect.insort", "bisect.insort_left", "bisect.insort_right", "heapq.heappush"}) | _IN_EXCHANGE
 _SIDE_BY_SIDE = frozenset({"itertools.product", "itertools.zip_longest"})
 _CHOSEN = frozenset({"itertools.combinations", "itertools.combinations_with_replacement", "itertools.permutations"})
 _LOADERS = ("ickle.load", "dill.load", "joblib.load")  # `cPickle`, `six.moves.cPickle`
@@ -30,6 +32,13 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
     if name.endswith(_LOADERS):
         return LOADED
     elements = [interpreter.iterated(kind) for kind in args]
+    if name in _PUSHING and isinstance(args[0], Lst) and len(args) > 1:
+        held = join(args[0].element, args[1])
+        if name not in _IN_EXCHANGE:
+            interpreter.container_grown(node.args[0], Lst(held))
+        return NONE if name not in _IN_EXCHANGE else held
+    if name == "heapq.heappop":
+        return elements[0]
     if name == "functools.reduce":
         return reduced(interpreter, args)
     if name == "itertools.starmap":

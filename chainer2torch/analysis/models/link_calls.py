@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.lattice import join, unsure
+from chainer2torch.analysis.models.network_dtypes import of_network
 from chainer2torch.analysis.models.sequences import called, is_sequential
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -46,9 +47,10 @@ def call_link(
         return Tensor(0, "floating")
     row = interpreter.rules.member(cls, "__call__") or interpreter.rules.member(cls, "forward")
     if row is not None:
-        result = interpreter.row_result(row, args, keywords, link)
+        result = of_network(interpreter.row_result(row, args, keywords, link))
         # L.Linear(x, n_batch_axes=2) keeps more axes than the rule says
-        return Tensor() if "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1 else result
+        further = "n_batch_axes" in keywords or cls == "chainer.links.Linear" and len(args) > 1
+        return of_network(Tensor()) if further else result
     if link == Inst("chainer.Link"):  # of no known class: it may give several values, or an object of the project's own
         return unsure(Tensor())
     return Tensor() if interpreter.rules.is_subclass(cls, "chainer.Link") or cls == "chainer.Link" else UNKNOWN

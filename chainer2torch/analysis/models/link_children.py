@@ -28,6 +28,7 @@ from chainer2torch.analysis.models.written_items import Written, written, writte
 from chainer2torch.analysis.module_index import ClassInfo
 
 
+PLAIN_OBJECTS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", "types.SimpleNamespace"})
 PLAIN_CHAINS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link"})
 CLASSIFIER = "chainer.links.Classifier"
 _CONVOLUTION, _LINEAR = "chainer.links.Convolution2D", "chainer.links.Linear"
@@ -80,6 +81,8 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
         return
     elif name == "add_link" and len(args) == 2 and not isinstance(args[0], Const):
         computed_children.put(interpreter, receiver, node.args[0] if isinstance(node, ast.Call) else None, args[1])
+    elif name == "add_persistent" and len(args) == 2 and not _names(interpreter, args[0], node):
+        computed_children.put_persistent(interpreter, receiver, _persistent(args[1]))
     elif args and (len(args) > 1 or name == "add_param") and (names := _names(interpreter, args[0], node)):
         if name == "add_persistent":
             kind = _persistent(args[1])
@@ -89,7 +92,7 @@ def register(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kin
         for child in names:
             if isinstance(receiver.cls, ClassInfo):
                 interpreter.set_attribute(receiver.cls, child, kind)
-            elif receiver.site:  # a Chain of no class of its own
+            else:  # a Chain of no class of its own
                 hold(interpreter, receiver, child, kind)
 
 
@@ -152,11 +155,12 @@ def _given_by_keyword(interpreter: Interpreter, node: ast.Call) -> Iterator[tupl
 
 def hold(interpreter: Interpreter, receiver: Inst, child: str, kind: Kind) -> None:
     """Joins a value into an attribute of a link that has no class of its own, known by the call that made it."""
-    made = interpreter.objects.setdefault(receiver.site, {})
-    new = join(made.get(child), kind)
-    if new != made.get(child):
-        made[child] = new
-        interpreter.changed(receiver.site, child)
+    for site in receiver.sites:
+        made = interpreter.objects.setdefault(site, {})
+        new = join(made.get(child), kind)
+        if new != made.get(child):
+            made[child] = new
+            interpreter.changed(site, child)
 
 
 def _shape_by_keyword(interpreter: Interpreter, node: ast.AST | None) -> Kind:

@@ -10,12 +10,14 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Kind, Lst, Method, Perhaps, Ref, Unknown, options
-from chainer2torch.analysis.lattice import join, says_more, unsure
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Method, Perhaps, Ref, Tensor, Unknown, options
+from chainer2torch.analysis.lattice import join, join_all, says_more, unsure
 from chainer2torch.analysis.models import array_operators
 from chainer2torch.analysis.models.xp_modules import OF_UNKNOWN
 
-_FILLING = frozenset({"add", "append", "appendleft", "insert"})
+_ONE_BY_ONE = frozenset({"add", "append", "appendleft", "insert"})
+_WITH_DEFAULT = frozenset({"get", "pop", "setdefault"})  # of a dictionary that nobody knows: `table.get(key, default)`
+_FILLING = _ONE_BY_ONE | {"extend", "extendleft", "setdefault", "update"}
 _OTHERS = "attributes of objects of unknown classes"
 # they give what they get, or a part of it
 _GIVING = ("builtins.", "copy.", "collections.", "functools.", "itertools.")
@@ -64,6 +66,17 @@ def computed(a: Kind, b: Kind, operator: Callable[[Kind, Kind], Kind]) -> Kind:
     return unsure(*(operator(x, y) for x in options(_known(a)) for y in options(_known(b))))
 
 
+def beside_array(a: Kind, b: Kind, operator: Callable[[Kind, Kind], Kind]) -> Kind | None:
+    """``v - array`` of what may be a Variable: a Variable then, and an array of the host else. None: it is none."""
+    perhaps, other = (a, b) if isinstance(a, Perhaps) else (b, a)
+    if not isinstance(perhaps, Perhaps) or not isinstance(other, (HostArray, Tensor)):
+        return None
+    if not any(isinstance(k, Tensor) and not k.array for k in options(perhaps.known)):
+        return None
+    results = [operator(x, y) for x in options(_known(a)) for y in options(_known(b))]
+    return unsure(UNKNOWN, other, *results) if isinstance(other, HostArray) else join_all([other, *results])
+
+
 def fill(interpreter: Interpreter, target: ast.expr, held: Kind) -> None:
     """``box.items.append(x)``, ``table["loss"] = x`` of what nobody knows: it may hold this now."""
     before = interpreter.facts.get(target)
@@ -82,10 +95,12 @@ def called(
     found: Kind,
 ) -> Kind:
     """What a method of a tensor gives that may be one, and a function of Python's that gets such a value."""
-    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING and args:
+    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _ONE_BY_ONE and args:
         fill(interpreter, node.func.value, Lst(args[-1]))
+    if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_DEFAULT:
+        found = unsure(found, *args[1:2])
     if isinstance(callee, Perhaps):
-        methods = [kind for kind in options(callee.known) if isinstance(kind, Method)]
+        methods = [kind for kind in options(callee.known) if isinstance(kind, Method) and kind.name not in _FILLING]
         return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))
     given = any(isinstance(kind, Perhaps) for kind in (*args, *keywords.values()))
     if given and isinstance(callee, Ref) and callee.name.startswith(_GIVING):
@@ -98,4 +113,4 @@ def _known(kind: Kind) -> Kind:
     return kind.known if isinstance(kind, Perhaps) else kind
 
 
-__all__ = ["attribute", "called", "compared", "computed", "fill", "item", "put", "put_there"]
+__all__ = ["attribute", "beside_array", "called", "compared", "computed", "fill", "item", "put", "put_there"]

@@ -107,7 +107,13 @@ def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call)
         return Dct(Const(made.value))
     if args and isinstance(args[0], Func):
         return Dct(interpreter.call(args[0], [], {}, None))
-    begun = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    begun: dict[str, Kind] = {"builtins.list": Lst(BOTTOM), "builtins.float": Const(0.0), "builtins.int": Const(0)}
+    begun |= dict.fromkeys(("builtins.dict", "collections.OrderedDict", "collections.defaultdict"), Dct(BOTTOM))
+    begun |= {
+        "collections.Counter": Dct(Scalar("int")),
+        "collections.deque": Stream(BOTTOM),
+        "builtins.set": Lst(BOTTOM),
+    }
     return Dct(begun.get(args[0].name, BOTTOM) if args and isinstance(args[0], Ref) else BOTTOM)
 
 
@@ -183,7 +189,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
     if isinstance(owner, Mod):
         return chosen_models.one_of(interpreter, owner) or UNKNOWN
     taken = computed_children.taken(interpreter, owner, name)
-    return taken or computed_children.in_turn(interpreter, owner, name) or UNKNOWN
+    found = taken or computed_children.in_turn(interpreter, owner, name)
+    return found or computed_children.persistents(interpreter, owner)
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

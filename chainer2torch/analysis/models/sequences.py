@@ -98,6 +98,14 @@ def method_called(interpreter: Interpreter, receiver: Inst, name: str, args: lis
         opened(interpreter, receiver)
 
 
+def joined(interpreter: Interpreter, *parts: Kind) -> Kind:
+    """``Sequential(a) + Sequential(b)`` and ``Sequential(a) * 3``: another that holds their layers."""
+    for part in parts:
+        if isinstance(part, Inst) and is_sequential(interpreter, part):
+            opened(interpreter, part)
+    return Inst(SEQUENTIAL)
+
+
 def opened(interpreter: Interpreter, receiver: Inst) -> None:
     """The layers of a Sequential go where their calls are not seen."""
     for owner in _owners(receiver):

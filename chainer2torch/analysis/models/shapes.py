@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     NONE,
@@ -15,6 +17,7 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
+from chainer2torch.analysis.lattice import common_floats
 
 
 def rank_of(kind: Kind | None) -> int | None:
@@ -120,5 +123,5 @@ def parts_of(kind: Kind | None) -> list[Kind]:
 
 def common_dtype(kinds: list[Kind]) -> str | None:
     """The dtype that all of these arrays have, if it is one."""
-    dtypes = {dtype_within(kind) for kind in kinds}
-    return dtypes.pop() if len(dtypes) == 1 else None
+    dtypes = [dtype_within(kind) for kind in kinds]
+    return functools.reduce(common_floats, dtypes) if dtypes else None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from chainer2torch.compat.backend.array_dtypes import numpy_dtype
+from chainer2torch.compat.backend.array_dtypes import numpy_dtype, result_dtype
 from chainer2torch.compat.backend.array_module import array_module
 from chainer2torch.compat.backend.devices import get_device
 from chainer2torch.compat.links.chains import add_link
@@ -83,6 +83,23 @@ def from_host(x: Any) -> Any:
     if not isinstance(x, np.ndarray):
         return x
     return torch.as_tensor(x.copy() if any(step < 0 for step in x.strides) else x)
+
+
+def beside(x: Any, other: Any) -> Any:
+    """An array of NumPy as a tensor of the dtype and on the device of the one that it meets; else it stays.
+
+    For operators whose other side is a Variable on some ways of a program, and an array or a number on others.
+    """
+    return from_host(x).to(other) if isinstance(other, torch.Tensor) and isinstance(x, np.ndarray) else x
+
+
+def promoted(x: Any, other: Any) -> Any:
+    """A tensor in the dtype in which NumPy computes beside another: of whole numbers and float32 that is float64.
+
+    Beside 0.0 whole numbers become float64, and others stay. Source: operators of numpy.ndarray.
+    """
+    meets = isinstance(other, (float, torch.Tensor))
+    return x.to(result_dtype(x, other)) if meets and isinstance(x, torch.Tensor) else x
 
 
 def xp_of(x: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Scalar, Tensor, options
+from chainer2torch.analysis.lattice import MIXED, NETWORK
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -101,7 +102,7 @@ def _is_of_tensor(context: Context, dtype: ast.expr) -> bool:
 def _is_fresh(context: Context, node: ast.expr, dtype: str | None) -> bool:
     """Whether the value is nobody else's, or its dtype changes for sure: a copy could not be told from none."""
     old = {k.dtype if isinstance(k, Tensor) else None for k in options(context.analysis.kind(node))}
-    if dtype is not None and None not in old and not old & {dtype, "floating"}:
+    if dtype is not None and None not in old and not old & {dtype, "floating", NETWORK}:
         return True
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return True
@@ -130,7 +131,8 @@ def converted_reduction(context: Context, decisions: Decisions, node: ast.AST, r
         return
     choice = emit_call(context, decisions, call, row, node, receiver=node.value)
     dtypes, conversion = _REFUSED.get(node.attr, _NOT_FLOATING)
-    kinds = options(context.analysis.kind(node.value))
-    if all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
+    kinds = [k for k in options(context.analysis.kind(node.value)) if not isinstance(k, (Const, Scalar))]
+    mixed = dtypes is _WHOLE and any(isinstance(k, Tensor) and k.dtype == MIXED for k in kinds)
+    if mixed or all(isinstance(k, Tensor) and k.dtype in dtypes for k in kinds):
         if choice is None or choice.helpers.isdisjoint({"array_module", "with_numpy"}):
-            decisions.wrap(node.value, conversion)
+            decisions.wrap(node.value, "compat.promoted(value, 0.0)" if mixed else conversion)

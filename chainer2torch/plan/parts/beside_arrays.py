@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Ref, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Perhaps, Ref, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import is_moved_to_device, tensor_of
 from chainer2torch.plan.parts.host_values import wrap
-from chainer2torch.plan.questions.perhaps import may_be_array
+from chainer2torch.plan.questions.perhaps import may_be_array, may_be_variable
 
 _FLOATING = ("float16", "float32", "float64")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+_MAY_MEET = "the other side may be a Variable, which PyTorch computes with tensors alone"
 _NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of the expression beside it"
 
 
@@ -21,10 +22,34 @@ def beside_others(
     context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind, at: ast.expr
 ) -> None:
     """A value beside one that is no tensor for sure, at ``at``."""
-    if may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
+    if _is_of_host(kind) and _may_be_variable_alone(context, at):
+        meets_variable(context, decisions, side, at)
+    elif may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
         wrap(context, decisions, side, "compat.to_host(value)")
     elif not _of_either(context, decisions, side, kind, other):
         beside_unknown(context, decisions, side, kind, other, at)
+
+
+def _may_be_variable_alone(context: Context, node: ast.expr) -> bool:
+    """Whether it may be a Variable, and where it is a tensor it is one: none that was an array in Chainer's program."""
+    kind = context.kind(node)
+    known = options(kind.known if isinstance(kind, Perhaps) else kind)
+    sure = not any(isinstance(k, Tensor) and (k.array or k.either) for k in known)
+    return sure and may_be_variable(context, node)
+
+
+def meets_variable(context: Context, decisions: Decisions, array: ast.expr, at: ast.expr) -> None:
+    """Makes a tensor of an array where the value at ``at`` is one: PyTorch's operators take no arrays of NumPy."""
+    if is_read_again(at):
+        wrap(context, decisions, array, "compat.beside(value, other)", other=at)
+        return
+    node = context.source.parents.get(array)
+    name = _free_name(context, node) if isinstance(node, ast.BinOp) else None
+    if name is None or isinstance(node, ast.BinOp) and array is node.left:  # read before the other side is there
+        decisions.mark(array, None, "numpy.ndarray", "review", _MAY_MEET, "C2T320")
+    else:
+        wrap(context, decisions, at, f"({name} := value)")
+        wrap(context, decisions, array, f"compat.beside(value, {name})")
 
 
 def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:
@@ -95,10 +120,10 @@ def beside_expression(context: Context, decisions: Decisions, node: ast.BinOp, a
 
 
 def is_read_again(node: ast.expr) -> bool:
-    """Whether reading an expression twice is reading it once: ``x``, ``self.x``, ``outputs['loss']``."""
+    """Whether reading an expression twice is reading it once: ``x``, ``self.x``, ``outputs['loss'][0]``."""
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and isinstance(node.value, ast.Name)
-    return isinstance(node, (ast.Name, ast.Attribute))
+        return isinstance(node.slice, ast.Constant) and is_read_again(node.value)
+    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and is_read_again(node.value)
 
 
 def _is_one_number(kind: Kind) -> bool:

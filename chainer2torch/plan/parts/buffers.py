@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, HostArray, Inst, Kind, Tensor, options, scalar_type
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
@@ -18,6 +18,8 @@ from chainer2torch.plan.questions.kept_on_device import is_brought_back, is_kept
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.rules.table import Row
+
+_NUMBERS = frozenset({"bool", "int", "float"})
 
 
 _OF_TORCH = ("bias", "weight")  # what OF_LINKS are called after a migration
@@ -81,7 +83,7 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
         elif (
             isinstance(target, ast.Attribute)
             and any(isinstance(kind, HostArray) for kind in kinds)
-            and all(isinstance(kind, (HostArray, Tensor)) for kind in kinds)
+            and all(isinstance(kind, (HostArray, Tensor)) or scalar_type(kind) in _NUMBERS for kind in kinds)
             and (
                 ((cls := own_class(context, target)) is not None and _is_tensor(context, cls, node, target))
                 or cls is None
@@ -94,7 +96,8 @@ def into_buffer(context: Context, decisions: Decisions, node: ast.Assign) -> Non
 def _set(context: Context, decisions: Decisions, value: ast.expr) -> None:
     """Makes a tensor of what a buffer is set to, and leaves None as it is."""
     if context.kind(value) != NONE:
-        without = may_hold_none(context, value)
+        numbers = any(scalar_type(kind) is not None for kind in options(context.kind(value)))
+        without = may_hold_none(context, value) or numbers
         decisions.wrap(value, "compat.from_host(value)" if without else tensor_of(context, value))
 
 

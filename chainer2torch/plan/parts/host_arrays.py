@@ -34,6 +34,7 @@ from chainer2torch.plan.parts.assigned_values import assigned, reaching, returne
 from chainer2torch.plan.parts.host_values import wrap
 from chainer2torch.plan.parts.nested_arrays import tensors_within
 from chainer2torch.plan.questions.none_attributes import may_hold_none
+from chainer2torch.plan.questions.perhaps import may_be_host_array as is_host_perhaps
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.rules.signature import BindError
@@ -148,7 +149,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
     if kind == UNKNOWN:
         if is_sent_by_choice(context, argument):
             return "torch.as_tensor(value)"
-        return "compat.from_host(value)" if comes_from_host(context, argument) else None
+        host = comes_from_host(context, argument) or is_host_perhaps(context, argument)
+        return "compat.from_host(value)" if host else None
     if isinstance(kind, Lst) and kind.element == UNKNOWN and comes_from_host(context, argument):
         return "compat.from_host(value)"
     if layer and (nested := tensors_within(kind)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.lattice import MIXED
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Ref, Tensor, Unknown, options
 from chainer2torch.analysis.models.xp_modules import CUPY, EITHER, XP
 from chainer2torch.plan.collector import Decisions
@@ -41,7 +42,7 @@ _SAME_WORDS = {
     **dict.fromkeys(("argmax", "argmin", "cumsum", "cumprod", "prod"), ("axis",)),
     **dict.fromkeys(("max", "min", "ravel"), ()),
 }
-_NO_FLOATS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+_NO_FLOATS = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64", MIXED})
 _BACKWARD = "chainer.Variable.backward"
 _AMBIGUOUS = "the receiver may be of more than one kind; left as it is"
 _ARRAYS = frozenset({"chainer.Variable.array", "chainer.Variable.data"})

@@ -36,6 +36,13 @@ def _are_arrays(kind: Kind) -> bool:
     return bool(items) and all(isinstance(one, Tensor) and one.rank for item in items for one in options(item))
 
 
+def is_array_of_either_side(kind: Kind) -> bool:
+    """Whether it is an array that became a tensor on some ways, and one of the host on others."""
+    kinds = options(kind)
+    arrays = all(isinstance(one, HostArray) or isinstance(one, Tensor) and one.array for one in kinds)
+    return arrays and any(isinstance(one, HostArray) for one in kinds)
+
+
 def is_sized(kind: Kind) -> bool:
     """Whether it is known to be the shape of a tensor, or a tuple of numbers beside one."""
     kinds = options(kind)
@@ -64,7 +71,12 @@ def _inside(kind: Kind) -> tuple[Kind, ...]:
 
 def may_hold_tensors(kind: Kind) -> bool:
     """Whether it is, or holds, a value of which nothing is sure but that it may be a tensor, or the shape of one."""
-    return holds_kind(kind, lambda one: isinstance(one, Perhaps))
+    return holds_kind(kind, lambda one: isinstance(one, Perhaps) and holds_kind(one.known, _differs))
+
+
+def _differs(kind: Kind) -> bool:
+    """Whether a kind is itself another value after the migration; a container or an array of the host is none."""
+    return isinstance(kind, Tensor) or isinstance(kind, (Lst, Tup)) and kind.sized or may_hold_tensors(kind)
 
 
 def may_be_number(kind: Kind) -> bool:

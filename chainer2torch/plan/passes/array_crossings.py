@@ -13,7 +13,7 @@ from chainer2torch.analysis.models.xp_modules import XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
-from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_others, is_read_again
+from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_others, is_read_again, meets_variable
 from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
 from chainer2torch.plan.parts.floor_divisions import floor_division
 from chainer2torch.plan.parts.host_arrays import (
@@ -29,7 +29,7 @@ from chainer2torch.plan.parts.host_arrays import (
     takes_variables,
     tensor_of,
 )
-from chainer2torch.plan.parts.common_dtypes import becomes_double, made_double, same_dtype
+from chainer2torch.plan.parts.common_dtypes import becomes_double, made_double, promoted, same_dtype
 from chainer2torch.plan.parts.compared_arrays import compared_as_tensors
 from chainer2torch.plan.parts.compared_dtypes import compare_dtypes, is_no_dtype
 from chainer2torch.plan.parts.host_branches import handed_on_host
@@ -64,6 +64,7 @@ from chainer2torch.plan.questions.choice import chosen
 from chainer2torch.plan.questions.kept_on_device import is_held_by_class
 from chainer2torch.plan.questions.made_tensors import made_tensor
 from chainer2torch.plan.questions.own_names import own_name
+from chainer2torch.plan.questions.perhaps import may_be_host_array as is_host_perhaps
 from chainer2torch.plan.questions.receivers import among_tensors
 from chainer2torch.plan.questions.sent_arrays import is_sent_by_choice
 from chainer2torch.plan.questions.xp_devices import is_device
@@ -350,7 +351,18 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
                 return
         elif template := _of_numbers(kind, other):
             wrap(context, decisions, side, template)
-    if isinstance(node.op, ast.FloorDiv) and floor_division(context, decisions, node):
+        elif is_host_perhaps(context, side):
+            if _is_array(other):
+                wrap(context, decisions, side, "compat.from_host(value)")
+            else:
+                meets_variable(context, decisions, side, at)
+    if not isinstance(node.op, ast.FloorDiv) or not floor_division(context, decisions, node):
+        _in_one_dtype(context, decisions, node, left, right)
+
+
+def _in_one_dtype(context: Context, decisions: Decisions, node: ast.BinOp, left: Kind, right: Kind) -> None:
+    """Whole numbers beside floating ones, and conditions that are subtracted, in what NumPy makes of them."""
+    if promoted(context, decisions, node, left, right):
         return
     if isinstance(node.op, ast.MatMult):
         same_dtype(context, decisions, node.left, left, node.right, right)

@@ -151,9 +151,7 @@ def _as_number(context: Context, decisions: Decisions, node: ast.expr, *, put: b
         kind = context.kind(part)
         if _is_element(kind):
             wrap(context, decisions, part, "value.item()")
-        elif isinstance(part, ast.Name) and _may_be_element(kind):
-            wrap(context, decisions, part, "(value.item() if torch.is_tensor(value) else value)")
-        elif may_be_array(context, part):
+        elif _may_be_element(kind) or may_be_array(context, part):
             simple = isinstance(part, ast.Name)
             template = "(value.item() if torch.is_tensor(value) else value)" if simple else "compat.shown(value)"
             wrap(context, decisions, part, template)
@@ -188,7 +186,7 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             wrap(context, decisions, part, "value.cpu().numpy()")  # the values stay NumPy's numbers
         elif isinstance(part, ast.Starred):
             pass
-        elif _is_element(kind, walked=True):
+        elif _is_element(kind):
             wrap(context, decisions, part, "value.tolist()")
         elif may_hold_elements(context, part):
             wrap(context, decisions, part, "compat.shown(value)")
@@ -214,14 +212,14 @@ def _walked(kind: Kind) -> Kind:
     return join_all(found) if found else kind
 
 
-def _is_element(kind: Kind, *, walked: bool = False) -> bool:
-    """Whether a value is an array on the device, or an element of one; Variables have no other hash in Chainer.
+def _is_element(kind: Kind) -> bool:
+    """Whether a value is an array on the device, or an element of one; Variables have no hash in Chainer.
 
-    What may be NumPy's as well, or one of its elements, has ``item()`` and ``tolist()``, too. ``walked``: its elements
-    are meant, so that nobody means a Variable where it may be either.
+    So where it may be either it is no Variable. What may be NumPy's as well, or one of its elements, has ``item()`` and
+    ``tolist()``, too.
     """
     kinds = options(kind)
-    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and (k.array or walked and k.either) for k in kinds)
+    arrays = all(isinstance(k, HostArray) or isinstance(k, Tensor) and (k.array or k.either) for k in kinds)
     return arrays and any(isinstance(k, Tensor) for k in kinds)
 
 
@@ -236,11 +234,10 @@ def _is_number(kind: Kind) -> bool:
 
 
 def _may_be_element(kind: Kind) -> bool:
-    """Whether a value is a number or, put beside it, an element of an array: ``[0] + [y.argmax()]``."""
+    """Whether a value is an element of an array on some ways, and something else on others: ``[0] + [y.argmax()]``."""
     kinds = options(kind)
     tensors = [k for k in kinds if isinstance(k, Tensor)]
-    numbers = all(scalar_type(k) in ("int", "float", "bool") for k in kinds if not isinstance(k, Tensor))
-    return numbers and 0 < len(tensors) < len(kinds) and all(k.array and not k.rank for k in tensors)
+    return 0 < len(tensors) < len(kinds) and any((k.array or k.either) and not k.rank for k in tensors)
 
 
 def _is_vector(kind: Kind) -> bool:

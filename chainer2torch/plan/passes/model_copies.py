@@ -13,6 +13,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
+from chainer2torch.plan.parts.written_kinds import may_hold_tensors
 from chainer2torch.plan.questions.torch_classes import words
 
 _HELPERS = {"copy.copy": "copy_object", "copy.deepcopy": "deepcopy"}
@@ -48,7 +49,7 @@ def run(context: Context) -> Decisions:
         else:
             wanted = any(_keeps(context, k, set()) for k in kinds) and not _is_fresh(context, call.args[0])
             if wanted and context.choices.style == "native":  # else PyTorch refuses the copy of what has a graph
-                told = kinds != (UNKNOWN,) or isinstance(kinds[0], Perhaps)
+                told = kinds != (UNKNOWN,) or may_hold_tensors(kinds[0])
                 wanted = told and not context.migrated and not _is_being_made(context, call)
         if wanted:
             operands = {"x": context.operand(call.args[0])}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Kind, Lst, Perhaps, Tensor, options
+from chainer2torch.analysis.kinds import HostArray, Kind, Lst, Perhaps, Tensor, options
 from chainer2torch.plan.context import Context
 
 
@@ -26,6 +26,23 @@ def may_be_array(context: Context, node: ast.expr) -> bool:
     return any(one.array or one.either for one in tensors_perhaps(context, node))
 
 
+def may_be_variable(context: Context, node: ast.expr) -> bool:
+    """Whether it is a Variable on some ways of the program, and a number, an array or what nobody knows on others."""
+    if any(not one.array for one in tensors_perhaps(context, node)):
+        return True
+    kinds = options(context.kind(node))
+    variables = [k for k in kinds if isinstance(k, Tensor) and not k.array]
+    return bool(variables) and len(variables) < len(kinds) and context.imports_chainer and not context.migrated
+
+
+def may_be_host_array(context: Context, node: ast.expr) -> bool:
+    """Whether it may be an array of NumPy, or a Variable on other ways, and more is not known of it."""
+    kind = context.kind(node)
+    known = options(kind.known) if isinstance(kind, Perhaps) and not context.migrated else ()
+    arrays = all(isinstance(one, (HostArray, Tensor)) for one in known)
+    return context.imports_chainer and arrays and any(isinstance(one, HostArray) for one in known)
+
+
 def may_hold_elements(context: Context, node: ast.expr) -> bool:
     """Whether it may be such an array, or a list of what may be one: its items are hashed one by one."""
     kind = context.kind(node)
@@ -37,4 +54,11 @@ def may_hold_elements(context: Context, node: ast.expr) -> bool:
     return arrays and context.imports_chainer and not context.migrated
 
 
-__all__ = ["may_be_array", "may_be_tensor", "may_hold_elements", "tensors_perhaps"]
+__all__ = [
+    "may_be_array",
+    "may_be_host_array",
+    "may_be_tensor",
+    "may_be_variable",
+    "may_hold_elements",
+    "tensors_perhaps",
+]

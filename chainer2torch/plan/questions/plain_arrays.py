@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
-from chainer2torch.analysis.lattice import element_of
+from chainer2torch.analysis.lattice import MIXED, element_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.array_guards import WHOLE, is_array, is_stream
 from chainer2torch.plan.context import Context
@@ -134,7 +134,7 @@ class _Plain(ast.NodeTransformer):
         dtypes = {getattr(k, "dtype", None) for k in kinds}
         if dtypes <= WHOLE:
             return ast.Call(ast.Attribute(value, "double", ast.Load()), [], [])
-        if dtypes & WHOLE or not all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds):
+        if dtypes & {*WHOLE, MIXED} or not all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds):
             return None
         self._differ(None in dtypes)
         return value
@@ -155,7 +155,7 @@ class _Plain(ast.NodeTransformer):
             kinds = options(self.question.kind(node))
             items += kinds if isinstance(value, ast.Tuple) else _items(node, kinds, self.question.kind)
         dtypes = {k.dtype if isinstance(k, Tensor) else "" for k in items}
-        if not items or "" in dtypes or dtypes & WHOLE and not dtypes <= WHOLE:
+        if not items or dtypes & {"", MIXED} or dtypes & WHOLE and not dtypes <= WHOLE:
             return None
         self._differ(None in dtypes)
         if isinstance(value, ast.Name) and is_stream(value.id, self.question) is True:
@@ -175,7 +175,7 @@ class _Plain(ast.NodeTransformer):
             any(type(k) is Lst for k in lists)
             and any(isinstance(k, (HostArray, Unknown)) for k in kinds)
             and all(isinstance(k, (HostArray, Tensor, Unknown)) for k in kinds)
-            and (dtypes <= WHOLE or not dtypes & WHOLE)
+            and (dtypes <= WHOLE or not dtypes & {*WHOLE, MIXED})
         )
 
     def _differ(self, differs: bool) -> None:
