@@ -60,7 +60,7 @@ def test_a_model_without_a_name_is_known_by_its_setup():
     text = PROGRAM.format(parameters="x, t", body=SQUARES, data=TUPLES, optimizer="optimizers.SGD(0.1)")
     text = text.replace("    model = Own(net)\n", "").replace("setup(model)", "setup(Own(net))")
     code = check(text)
-    assert "optimizer.target(x_batch, t_batch)" in code and "call_with" not in code
+    assert "optimizer.target(x_batch, t)" in code and "call_with" not in code
 
 
 @pytest.mark.parametrize(
