@@ -122,6 +122,16 @@ def test_what_is_no_state_moves_itself(old: str, new: str) -> None:
     assert "self.h = self.h.cpu()" not in result.code
 
 
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_no_number_is_the_current_gpu(style: str) -> None:
+    """It was the CPU where a parameter was None at run time."""
+    source = "def f(x, device=None):\n    v = F.relu(x)\n    kept = [v]\n    v.to_gpu(device)\n    return kept\n"
+    code = migrate_source(IMPORTS + source, options=Options(style=style)).code
+    assert "compat.move_variable(v, 'cuda' if device is None else compat.get_device(device))" in code
+    code = migrate_source(IMPORTS + source.replace("(device)", "(1)"), options=Options(style=style)).code
+    assert "is None" not in code
+
+
 def test_states_compute_the_same() -> None:
     x, spaces = np.arange(3, dtype=np.float32) / 3, list[dict[str, object]]([{}, {}])
     exec(IMPORTS + STATES, spaces[0])
