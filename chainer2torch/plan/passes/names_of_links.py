@@ -37,11 +37,11 @@ _CLASS = "the class may have another name now, as nn.Conv2d for Convolution2D"
 def run(context: Context) -> Decisions:
     """What the walk over the file has left of names, of names of classes, and of parameters without values."""
     decisions = Decisions(context)
-    for node in context.source.of(ast.Attribute, ast.Compare, ast.Assign, ast.UnaryOp):
+    for test in context.source.of(ast.UnaryOp):
+        _has_none(context, decisions, test)
+    for node in context.source.of(ast.Attribute, ast.Compare, ast.Assign):
         if isinstance(node, ast.Assign):
             _kept_array(context, decisions, node)
-        elif isinstance(node, ast.UnaryOp):
-            _has_none(context, decisions, node)
         elif isinstance(node, ast.Compare):
             _has_array(context, decisions, node)
         elif node.attr == "name":
