@@ -223,11 +223,18 @@ def _is_on_device(name: str, q: Question) -> Any:
     return True if all(isinstance(k, (Tensor, Batch)) for k in q.kinds(name)) else UNDECIDED
 
 
+def _is_no_bias(name: str, q: Question) -> Any:
+    """Whether a parameter's own name says that it is no bias: that of a lazy layer has values in Chainer, not here."""
+    given = q.bound.given.get(name)
+    return isinstance(given, ast.Attribute) and given.attr not in BIASES
+
+
 def _are_widths(name: str, q: Question) -> Any:
     return widths(name, q) is not None
 
 
 _SEVERAL = _PAIR = 2
+BIASES = frozenset({"b", "beta"})  # of Chainer's layers
 _VIEWS = frozenset({"items", "keys", "values"})
 _ITERATORS = frozenset(f"builtins.{name}" for name in ("enumerate", "filter", "iter", "map", "reversed", "zip"))
 ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
@@ -239,7 +246,8 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "hold_tensors": _hold_tensors,
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,
+    "is_no_bias": _is_no_bias,
     "is_stream": is_stream,
 }
 
-__all__ = ["ARRAY_TESTS", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "property_of", "widths"]
+__all__ = ["ARRAY_TESTS", "BIASES", "WHOLE", "dtype_named", "is_array", "is_torch_dtype", "property_of", "widths"]

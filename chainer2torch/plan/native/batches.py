@@ -26,6 +26,7 @@ from chainer2torch.analysis.lattice import element_of
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
+from chainer2torch.plan.native.needed_parts import needed_parts
 from chainer2torch.plan.questions.called_methods import called_method
 from chainer2torch.plan.questions.paths import is_path
 
@@ -72,19 +73,21 @@ def takes_several(analysis: Analysis, callee: Kind) -> bool:
 
 def _takes_several(analysis: Analysis, kind: Kind) -> bool:
     if isinstance(kind, Func):
-        return _required(kind.info, kind.receiver is not None and not kind.info.is_static) > 1
+        return needed_parts(kind.info, kind.receiver is not None and not kind.info.is_static) > 1
     if not isinstance(kind, Inst):
         return False
     if analysis.derives(kind.cls, _CLASSIFIER):  # its label is one of them
         key = analysis.objects.get(kind.site, {}).get("label_key", Const(-1))
         return _plain(kind) and isinstance(key, Const) and isinstance(key.value, int)
     method = called_method(analysis, kind.cls)
-    return method is not None and _required(method, True) > 1
+    return method is not None and needed_parts(method, True) > 1
 
 
-def _required(function: FuncInfo, bound: bool) -> int:
-    a = function.node.args
-    return len([*a.posonlyargs, *a.args][bound:]) - len(a.defaults)
+def are_single(analysis: Analysis, iterator: Kind) -> bool:
+    """Whether the examples that an iterator reads are arrays: a batch is one, too."""
+    made = [analysis.objects.get(site, {}) for k in options(iterator) if isinstance(k, Inst) for site in k.sites]
+    examples = [k for known in made for k in _examples(analysis, known.get("dataset", UNKNOWN))]
+    return bool(examples) and all(isinstance(k, (Tensor, HostArray)) for k in examples)
 
 
 def are_dictionaries(analysis: Analysis, iterator: Kind) -> bool | None:
@@ -276,4 +279,14 @@ def target_of(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-__all__ = ["Conversion", "call_of", "conversion_of", "parts_of", "renamed", "takes_several", "target_of"]
+__all__ = [
+    "Conversion",
+    "are_dictionaries",
+    "are_single",
+    "call_of",
+    "conversion_of",
+    "parts_of",
+    "renamed",
+    "takes_several",
+    "target_of",
+]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, Const, Inst, Tup, options, scalar_type
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Const, Inst, Kind, Tup, options, scalar_type
+from chainer2torch.analysis.lattice import join_all
 from chainer2torch.analysis.source import nodes_of, within
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.batches import (
     Conversion,
     are_dictionaries,
+    are_single,
     conversion_of,
     parts_of,
     renamed,
@@ -150,7 +152,10 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     loss = model if function is None or context.kind(function) == NONE else function
     if not whole and loss is function and NONE in options(context.kind(function)):
         raise Unclear("whether there is a loss function is known at run time only")
-    parts = ("batch",) if conversion is not None else parts_of(context.analysis, context.kind(loss))
+    called = _kind_of(objects, context, given["optimizer"], loss)
+    parts = ("batch",) if conversion is not None else parts_of(context.analysis, called)
+    if parts is None and are_single(context.analysis, context.kind(given["iterator"])):
+        parts = ("batch",)
     named = are_dictionaries(context.analysis, context.kind(given["iterator"])) if conversion is None else False
     if named is None:
         raise Unclear("only some examples are dictionaries")
@@ -168,9 +173,9 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
         conversion,
         parts is None and not named,
         named,
-        takes_several(context.analysis, context.kind(loss)),
+        takes_several(context.analysis, called),
         loss if made_loss else None,
-        keeps_when_called(context, context.kind(loss)),
+        keeps_when_called(context, called),
     )
 
 
@@ -286,6 +291,16 @@ def _model_or_target(objects: Objects, context: Context, optimizer: ast.expr, tr
     except Unclear:
         return ast.Attribute(optimizer, "target", ast.Load())
     return model
+
+
+def _kind_of(objects: Objects, context: Context, optimizer: ast.expr, loss: ast.expr) -> Kind:
+    """What is called with a batch; of ``optimizer.target`` the ``setup`` calls tell, which may be of several models."""
+    if context.source.parents.get(loss) is not None:
+        return context.kind(loss)
+    uses = [use for inst in objects.of(context.kind(optimizer)) for use in objects.uses_of(inst)]
+    setups = [use for use in uses if use.member == "setup"]
+    models = [use.context.kind(use.call.args[0]) for use in setups if use.call is not None and use.call.args]
+    return join_all(models) if models and len(models) == len(setups) else UNKNOWN
 
 
 def _runs(objects: Objects, context: Context, trainer: ast.Call, scope: ast.AST | None) -> tuple[ast.Expr, ...]:

@@ -6,6 +6,7 @@ import ast
 
 from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.plan.array_guards import BIASES
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
@@ -15,6 +16,7 @@ from chainer2torch.plan.questions.walks import walked
 
 _ARRAYS = frozenset({"array", "data"})
 _LAZY = frozenset({"W", "b", "beta", "gamma"})  # of layers that wait for their first input
+_VALUES, _NO_VALUES = "compat.parameter_is_initialized(self)", "torch.nn.parameter.is_lazy(self)"
 _AT_RUN_TIME = "What it is called on is not known here; the helper looks at run time."
 _IN_HOOK = (
     "a module learns its name when what holds it is called under the hook, or set up; the model that is called first "
@@ -35,6 +37,8 @@ _CLASS = "the class may have another name now, as nn.Conv2d for Convolution2D"
 def run(context: Context) -> Decisions:
     """What the walk over the file has left of names, of names of classes, and of parameters without values."""
     decisions = Decisions(context)
+    for test in context.source.of(ast.UnaryOp):
+        _has_none(context, decisions, test)
     for node in context.source.of(ast.Attribute, ast.Compare, ast.Assign):
         if isinstance(node, ast.Assign):
             _kept_array(context, decisions, node)
@@ -127,12 +131,31 @@ def _has_array(context: Context, decisions: Decisions, node: ast.Compare) -> Non
     if all(isinstance(k, Tensor) and not k.array for k in kinds):
         row = context.rules.rows["chainer.Parameter.is_initialized"]
         known = isinstance(node.ops[0], (ast.IsNot, ast.NotEq))
-        decisions.replace(node, f"{'' if known else 'not '}compat.parameter_is_initialized(self)", operands)
+        plain = context.choices.style == "native" and _is_no_bias(held.value)
+        template = f"{'not ' if known else ''}{_NO_VALUES}" if plain else f"{'' if known else 'not '}{_VALUES}"
+        decisions.replace(node, template, operands)
         decisions.mark(held, row, row.name, row.state, replaces=((Part.SITE, held), (Part.EDIT, held)))
     elif held.attr == "data" and kinds == (UNKNOWN,) and not context.migrated:
         with decisions.provided(free=((Part.EDIT, held),)):
             decisions.replace(held, "compat.data_of(self)", operands)
             decisions.mark(held, None, "?.data", "exact", _AT_RUN_TIME, "C2T390")
+
+
+def _has_none(context: Context, decisions: Decisions, node: ast.UnaryOp) -> None:
+    """``not param.is_initialized``, in the native style."""
+    asked = node.operand
+    if not (isinstance(node.op, ast.Not) and isinstance(asked, ast.Attribute) and asked.attr == "is_initialized"):
+        return
+    known = all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(asked.value)))
+    if context.choices.style == "native" and context.imports_chainer and known and _is_no_bias(asked.value):
+        row = context.rules.rows["chainer.Parameter.is_initialized"]
+        decisions.replace(node, _NO_VALUES, {"self": context.operand(asked.value)})
+        decisions.mark(asked, row, row.name, row.state, replaces=((Part.SITE, asked), (Part.EDIT, asked)))
+
+
+def _is_no_bias(node: ast.expr) -> bool:
+    """Whether a parameter's own name says that it is no bias: that of a lazy layer has values in Chainer, not here."""
+    return isinstance(node, ast.Attribute) and node.attr not in BIASES
 
 
 def _kept_array(context: Context, decisions: Decisions, node: ast.Assign) -> None:
@@ -155,5 +178,6 @@ def _kept_array(context: Context, decisions: Decisions, node: ast.Assign) -> Non
         for test in context.source.of(ast.Compare)
     )
     if asked:
-        template = "value if compat.parameter_is_initialized(self) else None"
+        plain = context.choices.style == "native" and _is_no_bias(owner)
+        template = f"None if {_NO_VALUES} else value" if plain else f"value if {_VALUES} else None"
         decisions.wrap(held, template, {"self": context.operand(owner)})

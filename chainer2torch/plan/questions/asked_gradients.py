@@ -32,6 +32,11 @@ def asks_gradient(context: Context, call: ast.Call) -> bool:
     return any(name in asked for name in _names_of(context.source, call))
 
 
+def is_asked(context: Context, name: str) -> bool:
+    """Whether the gradient by a Variable that a name (the last part of one) stands for may be asked for."""
+    return name in context.analysis.once(_asked_names)[context.module.path]
+
+
 def _names_of(source: Source, call: ast.Call) -> Iterator[str]:
     """The names that the value of a call gets: in an assignment, as an argument of a function, in a list."""
     node: ast.AST = call
