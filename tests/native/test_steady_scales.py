@@ -26,7 +26,8 @@ STEADY = {
     HANDED.replace("{name}", "weight"): False,  # the parameter of the lambda has this name
     HANDED.replace("{name}", "scale") + "\n    scale = 100": False,
     "    for n, own in sizes:\n        layers.append(L.Linear(None, n, initialW={kind}(own)))": False,
-    "    for n, _ in sizes:\n        own = scale\n        layers.append(L.Linear(None, n, initialW={kind}(own)))": False,
+    "    for n, _ in sizes:\n        own = scale\n"
+    "        layers.append(L.Linear(None, n, initialW={kind}(own)))": False,
 }
 
 
