@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.announced import given_by, overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
-from chainer2torch.analysis.models import sequences
+from chainer2torch.analysis.models import link_lists, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -317,6 +317,7 @@ class Calls(LibraryCalls):
                     if base == CLASSIFIER:
                         hold_predictor(self, cls, args, keywords)
                     data.hold_targets(self, cls, args, keywords)
+                    link_lists.constructed(self, made, args, node)
                     break
         return made
 

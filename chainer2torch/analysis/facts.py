@@ -7,7 +7,8 @@ plan, by reports and by ``verify``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Inst, Kind, Ref, Tensor, Union, options
@@ -17,6 +18,10 @@ from chainer2torch.analysis.source import Source
 from chainer2torch.rules.table import Rules
 
 Answer = TypeVar("Answer")
+# what a call of a layer may ask for that torch's plain layer cannot do
+MORE: Mapping[str, str] = MappingProxyType(
+    {"chainer.links.BatchNormalization": "finetune", "chainer.links.Linear": "n_batch_axes"}
+)
 
 
 class _Kinds(dict[ast.AST, Kind]):
@@ -136,11 +141,27 @@ class Facts:
         seen = self.layer_inputs.get(site)
         if seen == UNKNOWN or not self.called_unseen(site):
             return seen
-        return UNKNOWN if self.once(_calls_any_link_with_more) else Tensor()
+        return UNKNOWN if self._may_be_called(site, self.once(_calls_of_any_link_with_more)) else Tensor()
 
     def called_unseen(self, site: int) -> bool:
         """Whether some call may be one of this layer, of which nobody knows: a list holds it, and links are called."""
-        return site in self.listed and self.once(_calls_any_link)
+        return site in self.listed and self._may_be_called(site, self.once(_calls_of_any_link))
+
+    def says_more(self, cls: str = "") -> bool:
+        """Whether ``link(x, **options)`` may ask for more than torch's plain layer can do; of a class, or of any.
+
+        In the native style that is so where the project says the word: torch's layer refuses it from unseen callers.
+        """
+        words = self.once(_words_for_more)
+        return self.rules.style != "native" or (MORE[cls] in words if cls else bool(words))
+
+    def _may_be_called(self, site: int, classes: frozenset[str]) -> bool:
+        """Whether the layer of a site may be called where an object of one of these classes of Chainer's is."""
+        maker = self.makers.get(site)
+        made = options(self.kind(maker)) if classes and maker is not None else ()
+        return bool(classes) and not all(
+            isinstance(k, Inst) and not any(self.derives(k.cls, cls) for cls in classes) for k in made or (UNKNOWN,)
+        )
 
     # -- class hierarchy -------------------------------------------------------------------------------------------
 
@@ -240,17 +261,25 @@ def _modules_of_makers(facts: Facts) -> dict[ast.AST, ModuleInfo]:
     }
 
 
-def _calls_any_link(facts: Facts) -> bool:
-    """Whether a link of Chainer's is called somewhere of which nobody knows where it was made."""
-    return any(_is_of_any_link(facts, call) for call in facts.calls_of_any)
+def _calls_of_any_link(facts: Facts) -> frozenset[str]:
+    """The classes of the links of Chainer's that are called somewhere where nobody knows where they were made."""
+    return frozenset(cls for call in facts.calls_of_any for cls in _classes_of_any(facts, call))
 
 
-def _calls_any_link_with_more(facts: Facts) -> bool:
-    """Whether such a call passes what only some layers take: ``link(x, **options)``."""
-    calls = (c for c in facts.calls_of_any if any(k.arg in (None, "finetune", "n_batch_axes") for k in c.keywords))
-    return any(_is_of_any_link(facts, call) for call in calls)
+def _calls_of_any_link_with_more(facts: Facts) -> frozenset[str]:
+    """Those of such calls that pass what only some layers take: ``link(x, n_batch_axes=2)``, ``link(x, **options)``."""
+    found: set[str] = set()
+    for call in facts.calls_of_any:
+        if any(k.arg is None and facts.says_more() or k.arg in MORE.values() for k in call.keywords):
+            found.update(_classes_of_any(facts, call))
+    return frozenset(found)
 
 
-def _is_of_any_link(facts: Facts, call: ast.Call) -> bool:
-    kinds = options(facts.kind(call.func))
-    return any(isinstance(k, Inst) and isinstance(k.cls, str) and not k.sites and facts.is_link(k) for k in kinds)
+def _words_for_more(facts: Facts) -> frozenset[str]:
+    texts = [module.source.text for module in facts.project.modules.values()]
+    return frozenset(word for word in MORE.values() if any(word in text for text in texts))
+
+
+def _classes_of_any(facts: Facts, call: ast.Call) -> list[str]:
+    kinds = [k for k in options(facts.kind(call.func)) if isinstance(k, Inst) and not k.sites and facts.is_link(k)]
+    return [k.cls for k in kinds if isinstance(k.cls, str)]

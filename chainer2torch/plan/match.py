@@ -284,6 +284,7 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "calls_nothing": lambda q: calls_nothing,
     "is_filled": lambda q: q.is_filled,
     "is_path": lambda q: is_path,
+    "is_steady": lambda q: q.is_steady,
     "is_negative": lambda q: lambda node: is_negative(node, q.kind(node)),
 }
 

@@ -57,13 +57,14 @@ def test_what_may_be_several_things_is_not_guessed(expression):
     assert ".weight" not in code.split("def forward")[1]
 
 
-def test_a_layer_in_a_list_flattens_by_itself():
-    """Not every call of a layer in a list can be seen."""
-    result = migrate_source(
-        _HEAD + "    def forward(self, x):\n        x = F.relu(self.convs[0](x))\n"
+def test_a_layer_in_a_list_flattens_by_itself_where_links_are_called_that_nobody_knows():
+    forward = (
+        "    def forward(self, x):\n        x = F.relu(self.convs[0](x))\n"
         "        return self.linears[0](F.reshape(x, (2, 3)))\n"
     )
-    assert "compat.Linear(3, 4) for _ in range(3)" in result.code
+    unseen = "def outputs(net, x):\n    return [link(x) for link in net.links()]\n"
+    assert "compat.Linear(3, 4) for _ in range(3)" in migrate_source(_HEAD + forward + unseen).code
+    assert "nn.Linear(3, 4)) for _ in range(3)" in migrate_source(_HEAD + forward).code
 
 
 def test_a_sequential_that_grows_by_operators():

@@ -82,3 +82,30 @@ def test_whose_order_or_names_are_seen(text):
     code = migrate_source(_program(text), options=Options(style="native")).code
     loop = code.partition("def run")[2]
     assert "named_parameters()" not in loop and ".parameters()" not in loop, loop
+
+
+SOFT = "for p, q in zip(model.params(), target.params()):\n    q.array[...] = p.array"
+BESIDE = {
+    # no links: what they call `params`, and what they keep, is held by no model
+    "class Action:\n    @property\n    def params(self):\n        return []\n": True,
+    "class Agent(object):\n    def __init__(self, net):\n        self.net = net\n        self.layer = self.net.z\n"
+    "Agent(Two())\n": True,
+    # an own link without a scope there: Chainer does not register the second name
+    "class Head(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n        with self.init_scope():\n"
+    "            self.two = Two()\n        self.z = self.two.z\nHead()\n": True,
+    "class Head(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n        with self.init_scope():\n"
+    "            self.two = Two()\n            self.z = self.two.z\nHead()\n": False,
+    "class Head(chainer.Chain):\n    def params(self, include_uninit=True):\n        return iter([])\n": False,
+    "class Part:\n    def params(self, include_uninit=True):\n        return iter([])\n"
+    "class Head(Part, chainer.Chain):\n    pass\n": False,
+    "class Part(made_elsewhere()):\n    def params(self, include_uninit=True):\n        return iter([])\n": False,
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_what_is_no_link_does_not_hold_parameters(beside):
+    head, _, rest = _program(SOFT).partition("def filled")
+    made = "def made_elsewhere():\n    return __import__('collections').UserDict\n\n\n"
+    theirs, ours, code = both(f"{head}{made}{beside}\n\ndef filled{rest}", "")
+    assert np.allclose(ours["run"](), theirs["run"]())
+    assert (".parameters()" in code.partition("def run")[2]) == BESIDE[beside], code

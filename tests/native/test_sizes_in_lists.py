@@ -32,7 +32,7 @@ class Net(chainer.Chain):
 LINE
 """
 LAYERS = [
-    ("L.Linear(n_in, n_out)", (2, 3), "linear("),
+    ("L.Linear(n_in, n_out)", (2, 3), "nn.LazyLinear(n_out) if n_in is None else nn.Linear(n_in, n_out)"),
     ("L.Convolution2D(n_in, n_out, 1)", (2, 3, 4, 4), "conv(2,"),
     ("L.Convolution1D(n_in, n_out, 2)", (2, 3, 5), "conv(1,"),
     ("L.Deconvolution2D(n_in, n_out, 2)", (2, 3, 4, 4), "conv_transpose(2,"),
@@ -49,11 +49,11 @@ def program(layer, sizes, blocks, line="net = Net()"):
     return text.replace("LINE", line)
 
 
-@pytest.mark.parametrize(("layer", "shape", "helper"), LAYERS)
+@pytest.mark.parametrize(("layer", "shape", "written"), LAYERS)
 @pytest.mark.parametrize(("sizes", "blocks"), LISTS)
-def test_the_first_input_gives_the_size(layer, shape, helper, sizes, blocks):
+def test_the_first_input_gives_the_size(layer, shape, written, sizes, blocks):
     theirs, ours, code = both(program(layer, sizes, blocks), HEAD)
-    assert helper in code, code
+    assert written in code, code
     x = np.random.RandomState(0).randn(*shape).astype("f")
     model, module = theirs["net"], ours["net"]
     module(torch.as_tensor(x))  # its parameters get their shapes

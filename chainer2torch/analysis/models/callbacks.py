@@ -76,7 +76,7 @@ def fed_functions(
         return [statistics]
     if callee.name in _CHECKS and len(args) > 1:
         return _checked(interpreter, args[0], args[1])
-    if interpreter.rules.is_subclass(callee.name, SEQUENTIAL):
+    if interpreter.rules.is_subclass(callee.name, _LIST):
         return [*args]
     if callee.name == data.TRANSFORMED:
         return [keywords.get("transform", args[1] if len(args) > 1 else UNKNOWN)]

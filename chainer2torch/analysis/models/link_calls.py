@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from chainer2torch.analysis.facts import MORE
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Func, HostArray, Inst, Kind, Lst, Ref, Tensor, Tup, options
 from chainer2torch.analysis.lattice import join, unsure
@@ -14,7 +15,6 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 CLASSIFIER = "chainer.links.Classifier"
 _MODES = frozenset({"test", "train"})  # of version 1: the layer is put into the mode, and called with its input
-_MORE_THAN_INPUT = frozenset({"chainer.links.Linear", "chainer.links.BatchNormalization"})
 
 
 def call_link(
@@ -28,10 +28,11 @@ def call_link(
     if not link.sites and node is not None:
         interpreter.calls_of_any.add(node)
     spread = node is not None and any(keyword.arg is None for keyword in node.keywords)
+    spread = spread and cls in MORE and interpreter.says_more(cls)
     for site in link.sites:
         # `bn(x, finetune=True)` and `linear(x, n_batch_axes=2)` ask for more than torch's plain layers can do
         more = set(keywords) - (_MODES if interpreter.rules.style == "native" else frozenset())
-        plain = cls not in _MORE_THAN_INPUT or len(args) == 1 and not more and not spread
+        plain = cls not in MORE or len(args) == 1 and not more and not spread
         seen = _as_input(first) if plain else UNKNOWN
         interpreter.layer_inputs[site] = join(interpreter.layer_inputs.get(site), seen)
         if node is not None:

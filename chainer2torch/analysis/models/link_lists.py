@@ -16,6 +16,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 _ADDING = {"append": 0, "add_link": 0, "insert": 1, "extend": 0, "__iadd__": 0}
 _ITEMS = "*links"
+_GIVEN = "*given"  # to constructors of Chainer's: where a class of the project walks over them it does not say which
 _ANY = Inst("chainer.Link")
 
 
@@ -40,13 +41,21 @@ def made(interpreter: Interpreter, site: int, links: list[Kind], node: ast.AST |
         _add(interpreter, site, kind, in_order)
 
 
+def constructed(interpreter: Interpreter, made: Inst, links: list[Kind], node: ast.AST | None) -> None:
+    """``Branched(policy, value)``, where a class on ChainList has no constructor of its own: it holds what it gets."""
+    held = interpreter.derives(made.cls, "chainer.ChainList") and not interpreter.derives(made.cls, SEQUENTIAL)
+    if held and isinstance(made.cls, ClassInfo):
+        for kind in _arguments(links, node):
+            _add(interpreter, made.cls, kind, False, _GIVEN)
+
+
 def _arguments(args: list[Kind], node: ast.AST | None) -> list[Kind]:
     given = node.args[len(node.args) - len(args) :] if isinstance(node, ast.Call) else []  # not the `self` of a base
     starred = [isinstance(a, ast.Starred) for a in given]
     return [element_of(kind) if i < len(starred) and starred[i] else kind for i, kind in enumerate(args)]
 
 
-def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order: bool) -> None:
+def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order: bool, name: str = _ITEMS) -> None:
     """Notes a link; what reaches those that are called ``in_order``, by a Sequential, is known: see sequences.py."""
     # a Sequential holds functions, too
     links = [k for k in options(kind) if not isinstance(k, (Ref, Func)) and k is not BOTTOM]
@@ -54,7 +63,7 @@ def _add(interpreter: Interpreter, owner: ClassInfo | int, kind: Kind, in_order:
         return
     kind = join_all([listed(interpreter, k, in_order) for k in links])
     if isinstance(owner, ClassInfo):
-        interpreter.set_attribute(owner, _ITEMS, kind)
+        interpreter.set_attribute(owner, name, kind)
         return
     held = interpreter.objects.setdefault(owner, {})
     new = join(held.get(_ITEMS), kind)
@@ -73,14 +82,15 @@ def listed(interpreter: Interpreter, link: Kind, in_order: bool) -> Inst:
     return Inst(link.cls, among=link.sites)
 
 
-def item(interpreter: Interpreter, receiver: Inst) -> Kind:
-    """The kind of the links that are taken out of a list of links."""
+def item(interpreter: Interpreter, receiver: Inst, walked: bool = False) -> Kind:
+    """The kind of the links that are taken out of a list of links; ``walked``: one after the other."""
     held: Kind | None = None
     if isinstance(receiver.cls, ClassInfo):
         for owner in interpreter.mro(receiver.cls):
-            if isinstance(owner, ClassInfo):
-                interpreter.reads(owner, _ITEMS)
-                held = join(held, owner.attrs[_ITEMS]) if _ITEMS in owner.attrs else held
+            for name in (_ITEMS, _GIVEN) if walked else (_ITEMS,):
+                if isinstance(owner, ClassInfo):
+                    interpreter.reads(owner, name)
+                    held = join(held, owner.attrs[name]) if name in owner.attrs else held
     elif receiver.site:
         interpreter.reads(receiver.site, _ITEMS)
         held = interpreter.objects.get(receiver.site, {}).get(_ITEMS)
@@ -95,5 +105,5 @@ def children(interpreter: Interpreter, receiver: Inst) -> Kind:
         for name in list(owner.attrs):
             interpreter.reads(owner, name)
             links = [k for k in options(owner.attrs[name]) if isinstance(k, Inst) and interpreter.is_link(k)]
-            found = join_all([found, *(listed(interpreter, k, False) for k in links if name != _ITEMS)])
+            found = join_all([found, *(listed(interpreter, k, False) for k in links if name not in (_ITEMS, _GIVEN))])
     return found

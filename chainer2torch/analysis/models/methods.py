@@ -208,7 +208,7 @@ def _put_into_list(interpreter: Interpreter, call: MethodCall) -> None:
 def _item_of_list(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     """``chain_list[0]`` and ``for link in chain_list`` give a link."""
     if interpreter.derives(call.receiver.cls, "chainer.ChainList"):
-        return link_lists.item(interpreter, call.receiver)
+        return link_lists.item(interpreter, call.receiver, call.name == "__iter__")
     return None
 
 

@@ -34,6 +34,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import minor_version, scaled_by_version
 from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
+from chainer2torch.plan.questions.steady_names import is_steady
 from chainer2torch.plan.questions.stacked_columns import gives_single_examples
 from chainer2torch.plan.questions.summed_losses import is_summed
 from chainer2torch.plan.questions.uncalled_layers import is_never_called
@@ -50,6 +51,7 @@ from chainer2torch.rules.signature import BindError
 
 
 _MODULE = "compat.array_module"
+_SIZES = frozenset({"in_size", "out_size", "in_channels", "out_channels"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +104,12 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         seeded=lambda: bool(seeds(context, call)),
         asked=lambda: asks_gradient(context, call),
         on_device=on_device,
-        may_be_none=lambda node: may_hold_none(context, node),
+        may_be_none=lambda node: may_hold_none(context, node) and not _is_size_twice(reading, node),
         is_open_none=lambda node: is_open_none(context, node),
         is_single=lambda node: is_single(context, call, node),
         is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
+        is_steady=lambda node: is_steady(context, node),
         is_made=lambda node: maker(context, node) is not None,
         is_filled=lambda node: stays_filled(context, node),
         brought_back=lambda: is_brought_back(context, call),
@@ -177,6 +180,12 @@ def _of_tensors(context: Context, question: Question) -> str | None:
         if case.native and case.when is not None and evaluate(parsed(case.when), asked) is True:
             return None if {"self", "native", "numpy"} & names_of(case.torch) else case.torch
     return None
+
+
+def _is_size_twice(reading: Reading, node: ast.expr) -> bool:
+    """Whether one name is both sizes of a layer: ``L.Linear(n, n)``, which Chainer refuses for None."""
+    sizes = [ast.unparse(value) for name, value in reading.bound.given.items() if name in _SIZES]
+    return isinstance(node, (ast.Name, ast.Attribute)) and sizes.count(ast.unparse(node)) > 1
 
 
 def _methods(analysis: Analysis) -> frozenset[str]:

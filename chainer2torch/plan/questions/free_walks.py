@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.kinds import Class, Inst, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
-from chainer2torch.analysis.source import nodes_of
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.scoped_functions import is_scope
 from chainer2torch.plan.questions.shared_links import shares_parameters
 
 _WALKS = frozenset({"params", "children"})
@@ -152,22 +153,52 @@ def _last_name(node: ast.AST) -> str:
 
 
 def has_own_ways(analysis: Analysis) -> bool:
-    """Whether classes of the project say themselves what they hold, or a link or parameter has two places."""
-    if any(_WALKS & cls.methods.keys() for cls in analysis.classes.values()):
+    """Whether links of the project say themselves what they hold, or a link or parameter has two places."""
+    if any(_WALKS & cls.methods.keys() and _may_be_link(analysis, cls) for cls in analysis.classes.values()):
         return True
-    if any(shares_parameters(analysis, module) for module in analysis.project.modules.values()):
+    modules = analysis.project.modules.values()
+    if any(shares_parameters(analysis, module) for module in modules):
         return True
     return any(
         isinstance(value, ast.Attribute) and analysis.is_link(analysis.kind(value))
-        for module in analysis.project.modules.values()
-        for value in _second_names(module.source.of(ast.Assign))
+        for module in modules
+        for value in _second_names(analysis, module.source)
     )
 
 
-def _second_names(assignments: list[ast.Assign]) -> Iterator[ast.expr]:
-    """What is assigned to an attribute."""
-    for node in assignments:
-        if any(isinstance(target, ast.Attribute) for target in node.targets):
+def _may_be_link(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether objects of a class, or of one below it, are links: a base that nobody knows may be one."""
+    return any(
+        analysis.derives(one, "chainer.Link")
+        or any(not isinstance(kind, (Class, Ref)) for base in one.bases for kind in options(base))
+        for below in (cls, *analysis.heirs(cls))
+        for one in analysis.mro(below)
+        if isinstance(one, ClassInfo)
+    )
+
+
+def _second_names(analysis: Analysis, source: Source) -> Iterator[ast.expr]:
+    """What is assigned to an attribute under which a link may register it."""
+    for node in source.of(ast.Assign):
+        assert isinstance(node, ast.Assign)
+        targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
+        if any(_may_register(analysis, source, node, target) for target in targets):
             yield node.value
             if isinstance(node.value, ast.Attribute) and node.value.attr in ("W", "b"):
                 yield node.value.value
+
+
+def _may_register(analysis: Analysis, source: Source, node: ast.Assign, target: ast.Attribute) -> bool:
+    """Whether ``target = link`` may register the link: not in what is none, nor where ``__init__`` has no scope."""
+    owners = options(analysis.kind(target.value))
+    if owners and all(isinstance(k, Inst) and not analysis.derives(k.cls, "chainer.Link") for k in owners):
+        return False
+    method = source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    constructs = isinstance(method, ast.FunctionDef) and method.name == "__init__" and len(node.targets) == 1
+    own = isinstance(target.value, ast.Name) and target.value.id == "self"
+    sets = any("__setattr__" in c.methods for k in owners if isinstance(k, Inst) for c in _own_classes(analysis, k))
+    return sets or not (constructs and own) or any(is_scope(outer) for outer in source.ancestors(node))
+
+
+def _own_classes(analysis: Analysis, inst: Inst) -> list[ClassInfo]:
+    return [cls for cls in analysis.mro(inst.cls) if isinstance(cls, ClassInfo)]
