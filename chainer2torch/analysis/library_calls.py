@@ -182,7 +182,7 @@ class LibraryCalls(Interpreter):
         if name == field_classes.REPLACE and args:
             return field_classes.replaced(self, args[0], keywords)
         if name == "chainer.report_scope" and node.args:
-            self.observed(node.args[0])
+            self.observed(node)
         if name == "collections.deque":
             return Stream(self.iterated(args[0]) if args else BOTTOM)
         if name in ("copy.copy", "copy.deepcopy") and args:
