@@ -164,3 +164,14 @@ def test_the_same_tests_run(cases, kept, tmp_path, monkeypatch):
     assert ("@compat.parameterize(" in result.code) is kept, result.code
     assert ("@parameterized_class(" in result.code) is not kept
     assert migrate_source(result.code, options=Options(style="native")).code == result.code
+
+
+def test_the_list_of_cases_stands_beside_the_parenthesis():
+    source = HEAD + (
+        "\n@testing.parameterize(\n    {'a': 'a text that is too long for a line with the other'},\n"
+        "    {'a': 'a text that is too long for a line with the first'})\n"
+        "class TestLong(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+    )
+    result = migrate_source(source, options=Options(style="native"))
+    assert "\n@parameterized_class([\n    {'a': 'a text that is too long for a line with the other'},\n" in result.code
+    assert "with the first'},\n])\nclass TestLong" in result.code
