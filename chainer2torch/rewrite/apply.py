@@ -41,7 +41,7 @@ from chainer2torch.rewrite.in_text import Patches
 from chainer2torch.rewrite.loops import into_for
 from chainer2torch.rewrite.own_functions import with_own_functions
 from chainer2torch.rewrite.printing import Printer, changed, fields, parse_module
-from chainer2torch.rewrite.layout import ending_alone, ends_alone, hugged, is_expression, joined, realign
+from chainer2torch.rewrite.layout import ending_alone, ends_alone, is_expression, joined, realign
 from chainer2torch.rewrite.signature_edits import with_keyword, with_last, with_parameter
 from chainer2torch.rewrite.suite_lines import (
     apart,
@@ -240,7 +240,6 @@ class _Rewriter:
                 line, line_start = self.source.line_at(span[0])
                 if self.names.helpers.native:
                     behind, behind_start = self.source.line_at(span[1])
-                    updated = hugged(original, updated)
                     updated = joined(original, updated, line[: span[0] - line_start], behind[span[1] - behind_start :])
                 updated = realign(original, updated, span[0], line, line_start)
         if span in self.keywords and isinstance(updated, cst.Call):

@@ -47,7 +47,7 @@ def around(call: cst.Call, inner: cst.Call) -> cst.Call:
     return call.with_changes(args=[call.args[0].with_changes(value=inner)])
 
 
-def hugged(original: cst.Call, updated: cst.Call) -> cst.Call:
+def _hugged(original: cst.Call, updated: cst.Call) -> cst.Call:
     """Puts the bracket of a list of several lines beside the parenthesis, where it is all that the call gets now."""
     value = updated.args[0].value if len(updated.args) == 1 and updated.args[0].keyword is None else None
     space = updated.whitespace_before_args
@@ -70,6 +70,7 @@ def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> c
 
     ``before`` and ``behind`` is what stands on the call's first and last line beside it.
     """
+    updated = _hugged(original, updated)
     if holding_all(original, updated) or len(updated.args) >= len(original.args) or "\n" not in code_of(updated):
         return updated
     last = len(updated.args) - 1
