@@ -116,3 +116,28 @@ def test_which_is_wrapped_has_to_be_known() -> None:
 
 def test_the_faithful_style_keeps_the_helper() -> None:
     assert "compat.NormalDistribution(x, x).sample()" in body("x = given()\nreturn D.Normal(x, x).sample()", "faithful")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "return D.Normal(x, x)",
+        "return x, D.Independent(D.Normal(x, x))",
+        "q = D.Normal(x, x)\n    return q, q.mean",
+        "unknown.q = D.Normal(x, x)",
+        "return lambda: D.Normal(x, x)",
+        "unknown(D.Normal(x, x))",
+    ],
+)
+def test_what_others_get_may_be_asked_for_samples(kept: str) -> None:
+    """Nobody calls the function here: who does may call ``sample``, which has no gradient in torch."""
+    assert "torch.distributions" not in body(f"x = given()\n{textwrap.dedent(kept)}".replace("\n    ", "\n"))
+
+
+def test_what_a_caller_here_gets() -> None:
+    found = body("""
+        def made(x):
+            return D.Normal(x, x)
+        return made(given()).sample()
+    """)
+    assert "return torch.distributions.Normal(x, x)" in found and "made(given()).rsample()" in found

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Lst, Ref, Tup, options, scalar_type
-from chainer2torch.analysis.source import Source
+from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
 
 NORMAL, BERNOULLI = "chainer.distributions.Normal", "chainer.distributions.Bernoulli"
@@ -30,6 +30,7 @@ _MEMBERS = {
     BERNOULLI: _SAME | {"entropy", "log_prob"},
     INDEPENDENT: _SAME - {"stddev"} | {"log_prob", "sample", "sample_n"},
 }
+_HOLDING = (ast.Tuple, ast.List, ast.Dict)
 _EITHER = (True, False, None)
 # of which Independent a member is known: torch draws nothing with a gradient from a Bernoulli
 _WRAPPED = {"log_prob": (True, False), "sample": (False,), "sample_n": (False,)}
@@ -113,7 +114,7 @@ def _refused_by_name(analysis: Analysis, source: Source, node: ast.expr, name: s
         return frozenset()
     if isinstance(parent, ast.Call) and parent.func is node:
         plain = _is_wrapped_plainly(analysis, parent) if name == INDEPENDENT else _is_made_plainly(parent, name)
-        return frozenset() if plain else frozenset({name})
+        return frozenset() if plain and _goes_where_it_is_seen(analysis, source, parent) else frozenset({name})
     call = source.parents.get(parent) if isinstance(parent, ast.Tuple) else parent
     tested = isinstance(call, ast.Call) and analysis.kind(call.func) == Ref("builtins.isinstance")
     return frozenset() if tested else frozenset({name})
@@ -128,6 +129,38 @@ def _is_made_plainly(call: ast.Call, name: str) -> bool:
         given = {*("loc", "scale")[: len(call.args)], *named}
         return len(call.args) <= 2 and given in ({"loc", "scale"}, {"loc", "log_scale"})
     return not call.args and named in ({"logit"}, {"logit", "binary_check"})
+
+
+def _goes_where_it_is_seen(analysis: Analysis, source: Source, call: ast.Call) -> bool:
+    """Whether no code that is not seen gets a distribution, as far as its function tells: it may ask for samples.
+
+    What a function returns that nobody calls here, or keeps in its object, is for others.
+    """
+    value: ast.AST = call
+    around = source.parents.get(value)
+    while isinstance(around, (*_HOLDING, ast.IfExp, ast.Starred)) or _is_independent(analysis, around):
+        value, around = around, source.parents.get(around)  # type: ignore[assignment, arg-type]
+    if isinstance(around, ast.Call) and around.func is not value:
+        return analysis.kind(around.func) != UNKNOWN
+    function = source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    info = analysis.functions.get(function) if function is not None else None
+    if info is None or info.called:
+        return True
+    if not isinstance(around, ast.Assign):
+        return not isinstance(around, (ast.Return, ast.Lambda, ast.Yield, ast.AnnAssign))
+    names = {target.id if isinstance(target, ast.Name) else "" for target in around.targets}
+    returned = [node for node in source.of(ast.Return) if source.enclosing(node, ast.FunctionDef) is function]
+    given = {
+        name.id
+        for statement in returned
+        for name in nodes_of(statement)
+        if isinstance(name, ast.Name) and not isinstance(source.parents.get(name), (ast.Attribute, ast.Call))
+    }
+    return "" not in names and not names & given
+
+
+def _is_independent(analysis: Analysis, node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and analysis.kind(node.func) == Ref(INDEPENDENT)
 
 
 def _is_wrapped_plainly(analysis: Analysis, call: ast.Call) -> bool:
