@@ -27,7 +27,7 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join, says_more
-from chainer2torch.analysis.models import filled, own_dictionaries, possible
+from chainer2torch.analysis.models import filled, observations, own_dictionaries, possible
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.module_index import ClassInfo
@@ -132,8 +132,14 @@ class Containers(Interpreter):
         elif isinstance(container, Dct):
             self.container_grown(held, Dct(join(container.element, kind)))
 
-    def observed(self, node: ast.expr) -> None:
-        """``with report_scope(observation):`` what a model reports inside is put into the dictionary."""
+    def observed(self, call: ast.Call) -> None:
+        """``with report_scope(observation):`` what a model reports inside is put into the dictionary.
+
+        A block that says itself what it reports is looked at behind it (``observations.put_by_block``).
+        """
+        node, block = call.args[0], self.module.source.parents.get(self.module.source.parents.get(call, call))
+        if isinstance(block, (ast.With, ast.AsyncWith)) and observations.said_inside(block) is not None:
+            return
         container = self.facts.get(node)
         if isinstance(container, Dct) and isinstance(node, (ast.Name, ast.Attribute)):
             self.container_grown(node, Dct(join(container.element, REPORTED)))

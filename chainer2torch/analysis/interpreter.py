@@ -313,8 +313,8 @@ class Interpreter(Facts, abc.ABC):
         """Handles ``x[key] = value``: the dictionary or list ``x`` has changed."""
 
     @abc.abstractmethod
-    def observed(self, node: ast.expr) -> None:
-        """Handles a dictionary that gets what a model reports."""
+    def observed(self, call: ast.Call) -> None:
+        """Handles ``report_scope(observation)``: the dictionary gets what a model reports."""
 
     @abc.abstractmethod
     def grown_in_loop(self, name: ast.expr, kind: Kind) -> None:

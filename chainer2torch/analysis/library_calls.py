@@ -194,7 +194,7 @@ class LibraryCalls(Interpreter):
         if name == field_classes.REPLACE and args:
             return field_classes.replaced(self, args[0], keywords)
         if name == "chainer.report_scope" and node.args:
-            self.observed(node.args[0])
+            self.observed(node)
         if (made := self._made_by_python(name, args, keywords, node)) is not None:
             return made
         if name in ("copy.copy", "copy.deepcopy") and args:

@@ -31,6 +31,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import element_of, join, join_all, says_more, unsure
 from chainer2torch.analysis.models import assigned, data, link_children, methods, possible
 from chainer2torch.analysis.models.array_kinds import on_device
+from chainer2torch.analysis.models.observations import put_by_block
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import always, of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
@@ -257,7 +258,9 @@ class Statements(Interpreter):
                 entered = self._entered(kind) if isinstance(kind, Inst) else UNKNOWN
                 entered = kind.element if isinstance(kind, Lst) else entered
                 self.assign(item.optional_vars, kind if kind is BOTTOM or isinstance(kind, Dct) else entered)
-        return self.block(node.body)
+        stopped = self.block(node.body)
+        put_by_block(self, node)
+        return stopped
 
     def _entered(self, manager: Inst) -> Kind:
         """What ``with manager as name`` binds: the object itself, or what a class of the project gives."""

@@ -24,6 +24,7 @@ from chainer2torch.analysis.lattice import MIXED, NETWORK, element_of
 from chainer2torch.analysis.models.array_kinds import DTYPES, dtype_of
 from chainer2torch.analysis.models.host_libraries import ONLY_NUMPY_READS
 from chainer2torch.analysis.source import nodes_of
+from chainer2torch.plan.argument_guards import is_path
 from chainer2torch.plan.question import UNDECIDED, Question
 
 
@@ -229,12 +230,25 @@ def _is_no_bias(name: str, q: Question) -> Any:
     return isinstance(given, ast.Attribute) and given.attr not in BIASES
 
 
+def _is_own_device(name: str, q: Question) -> Any:
+    """Whether a device is that of the call's ``x`` itself: ``F.copy(h, cuda.get_device_from_array(h.data).id)``."""
+    node, array = q.bound.given.get(name), q.bound.given.get("x")
+    if isinstance(node, ast.Attribute) and node.attr == "id":
+        node = node.value
+    found = isinstance(node, ast.Call) and q.kind(node.func) in _FINDING and len(node.args) == 1 and not node.keywords
+    asked = node.args[0] if found and isinstance(node, ast.Call) else None
+    if isinstance(asked, ast.Attribute) and asked.attr in ("array", "data"):
+        asked = asked.value
+    return asked is not None and array is not None and is_path(array) and ast.dump(asked) == ast.dump(array)
+
+
 def _are_widths(name: str, q: Question) -> Any:
     return widths(name, q) is not None
 
 
 _SEVERAL = _PAIR = 2
 BIASES = frozenset({"b", "beta"})  # of Chainer's layers
+_FINDING = (Ref("chainer.backends.cuda.get_device_from_array"), Ref("chainer.backend.get_device_from_array"))
 _VIEWS = frozenset({"items", "keys", "values"})
 _ITERATORS = frozenset(f"builtins.{name}" for name in ("enumerate", "filter", "iter", "map", "reversed", "zip"))
 ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
@@ -247,6 +261,7 @@ ARRAY_TESTS: Mapping[str, Callable[[str, Question], Any]] = {
     "are_widths": _are_widths,
     "is_on_device": _is_on_device,
     "is_no_bias": _is_no_bias,
+    "is_own_device": _is_own_device,
     "is_stream": is_stream,
 }
 

@@ -47,11 +47,30 @@ def around(call: cst.Call, inner: cst.Call) -> cst.Call:
     return call.with_changes(args=[call.args[0].with_changes(value=inner)])
 
 
+def _hugged(original: cst.Call, updated: cst.Call) -> cst.Call:
+    """Puts the bracket of a list of several lines beside the parenthesis, where it is all that the call gets now."""
+    value = updated.args[0].value if len(updated.args) == 1 and updated.args[0].keyword is None else None
+    space = updated.whitespace_before_args
+    if (
+        not isinstance(value, cst.List)
+        or not isinstance(value.lbracket.whitespace_after, cst.ParenthesizedWhitespace)
+        or not isinstance(space, cst.ParenthesizedWhitespace)
+        or space.first_line.comment is not None
+        or space.empty_lines
+        or any(argument.value is value for argument in original.args)
+    ):
+        return updated
+    plain = cst.SimpleWhitespace("")
+    only = updated.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=plain)
+    return updated.with_changes(args=[only], whitespace_before_args=plain)
+
+
 def joined(original: cst.Call, updated: cst.Call, before: str, behind: str) -> cst.Call:
     """Puts a call that has fewer arguments than the original on one line, where that was broken and it fits now.
 
     ``before`` and ``behind`` is what stands on the call's first and last line beside it.
     """
+    updated = _hugged(original, updated)
     if holding_all(original, updated) or len(updated.args) >= len(original.args) or "\n" not in code_of(updated):
         return updated
     last = len(updated.args) - 1

@@ -36,6 +36,32 @@ def kinds(rules):
 
 
 CASES = {
+    "what a block reports itself": (
+        """
+        from chainer import reporter
+        def host(table):
+            report = {'mean': np.mean(table), 'part': 0.5}
+            report['each'] = np.nan
+            observation = {}
+            with reporter.report_scope(observation):
+                reporter.report(report, None)
+            return observation
+        def ran(model, x):
+            observation, inside = {}, {}
+            with reporter.report_scope(observation):
+                reporter.report({'loss': F.sum(x)}, None)
+            with reporter.report_scope(inside):
+                model.report({'part': 0.5})
+            return observation, inside
+        first, second = ran(L.Linear(2, 2), chainer.Variable(np.ones((2, 2), 'f')))
+        show(host(np.ones(3)), first, second)
+        """,
+        [
+            "dict of 0.5 | host array rank 0 dtype float64 | numpy.nan",
+            "dict of float | tensor rank 0",
+            "dict of float | tensor rank 0",
+        ],
+    ),
     "numbers that modules hold": (
         """
         import math

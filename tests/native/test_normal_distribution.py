@@ -89,7 +89,7 @@ def test_programs_with_other_distributions_have_the_long_form():
         text = f"import chainer\nimport chainer.distributions as D\n\ndef f(x, d):\n    return {body}\n"
         return migrate_source(text, options=Options(style="native")).code
 
-    assert "compat.NormalDistribution(x, x).sample()" in code("D.Normal(x, x).sample()")
+    assert "compat.NormalDistribution(x, x).sample()" in code("D.Normal(x, x).sample() + d.sample()")
     short = build(["NormalDistribution", "kl_divergence"], style="native", said=["sample", ".sample"])
     assert "class NormalDistribution(torch.distributions.Normal)" in short and "ParametricDistribution" not in short
     for other in ("IndependentDistribution", "BernoulliDistribution", "register_kl", "Distribution"):

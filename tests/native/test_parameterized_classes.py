@@ -9,6 +9,7 @@ from chainer2torch.engine import Options, migrate_source
 from tests.support import native_programs
 
 HEAD = """
+import socket
 import unittest
 import numpy
 from chainer import testing
@@ -39,6 +40,28 @@ class TestDictionaries(unittest.TestCase):
         if self.a == 2:
             self.skipTest('two')
         self.seen = self.scale
+
+
+@testing.parameterize(
+    {'a': numpy.arange(3, dtype=numpy.int32) % 2, 'b': numpy.pi, 'c': socket.AF_INET},
+    {'a': numpy.array([[1, 2]]), 'b': 2.5, 'c': socket.AF_INET6})
+class TestMadeByCalls(unittest.TestCase):
+    def test_a(self):
+        self.seen = (self.a.tolist(), self.b, int(self.c))
+        assert self.a.ndim == 1
+
+
+@testing.parameterize(*testing.product_dict(
+    [
+        {'n': 1},
+        # two of them
+        {'n': 2},
+    ],
+    [{'m': len('text')}],
+))
+class TestWithComments(unittest.TestCase):
+    def test_n(self):
+        self.seen = (self.n, self.m)
 
 
 rows = [{'b': i, 'c': [i]} for i in range(3)]
@@ -73,6 +96,16 @@ class TestFunctions(unittest.TestCase):
     def test_f(self):
         self.seen = self.f(1)
         assert self.f(1) == 2
+
+
+def made():
+    return lambda x: x * 2
+
+
+@testing.parameterize({'f': made()}, {'f': made()})
+class TestMadeFunctions(unittest.TestCase):
+    def test_f(self):
+        self.seen = self.f(1)
 
 
 @testing.parameterize({'a': 1}, {'a': 2})
@@ -131,3 +164,14 @@ def test_the_same_tests_run(cases, kept, tmp_path, monkeypatch):
     assert ("@compat.parameterize(" in result.code) is kept, result.code
     assert ("@parameterized_class(" in result.code) is not kept
     assert migrate_source(result.code, options=Options(style="native")).code == result.code
+
+
+def test_the_list_of_cases_stands_beside_the_parenthesis():
+    source = HEAD + (
+        "\n@testing.parameterize(\n    {'a': 'a text that is too long for a line with the other'},\n"
+        "    {'a': 'a text that is too long for a line with the first'})\n"
+        "class TestLong(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+    )
+    result = migrate_source(source, options=Options(style="native"))
+    assert "\n@parameterized_class([\n    {'a': 'a text that is too long for a line with the other'},\n" in result.code
+    assert "with the first'},\n])\nclass TestLong" in result.code

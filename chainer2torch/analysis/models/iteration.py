@@ -19,6 +19,7 @@ _IN_EXCHANGE = frozenset({"heapq.heappushpop", "heapq.heapreplace"})
 _PUSHING = frozenset({"bisect.insort", "bisect.insort_left", "bisect.insort_right", "heapq.heappush"}) | _IN_EXCHANGE
 _SIDE_BY_SIDE = frozenset({"itertools.product", "itertools.zip_longest"})
 _CHOSEN = frozenset({"itertools.combinations", "itertools.combinations_with_replacement", "itertools.permutations"})
+_MOVING = ("chainer.backends.cuda.to_gpu", "chainer.backends.cuda.to_cpu")
 _LOADERS = ("ickle.load", "dill.load", "joblib.load")  # `cPickle`, `six.moves.cPickle`
 _SEQUENCES, _NUMBERS = frozenset({"list", "tuple"}), frozenset({"int", "float", "str", "bool"})
 
@@ -83,9 +84,11 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
     if isinstance(function, Ref) and function.name.startswith("numpy."):
         return Lst(numpy_call(function.name[6:], elements, {}))
     row = interpreter.rules.rows.get(function.name) if isinstance(function, Ref) else None
-    if row is not None and row.name.startswith("chainer.functions.") and row.signature is not None:
-        return Lst(interpreter.row_result(row, elements, {}, None))
-    return UNKNOWN
+    if row is None or row.signature is None or not row.name.startswith(("chainer.functions.", *_MOVING)):
+        return UNKNOWN
+    if isinstance(items[0], Tup) and len(items) == 1:
+        return Tup(tuple(interpreter.row_result(row, [item], {}, None) for item in items[0].items))
+    return Lst(interpreter.row_result(row, elements, {}, None))
 
 
 def star_mapped(interpreter: Interpreter, args: Sequence[Kind]) -> Kind | None:

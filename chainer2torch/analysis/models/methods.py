@@ -170,7 +170,7 @@ def _get_target(interpreter: Interpreter, call: MethodCall) -> Kind | None:
 def _scope(interpreter: Interpreter, call: MethodCall) -> None:
     """``with reporter.scope(observation):`` the dictionary gets what is reported inside."""
     if call.args and interpreter.derives(call.receiver.cls, "chainer.Reporter") and isinstance(call.node, ast.Call):
-        interpreter.observed(call.node.args[0])
+        interpreter.observed(call.node)
 
 
 # -- links ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Lst, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Perhaps, Tensor, options, scalar_type
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
@@ -18,6 +18,8 @@ from chainer2torch.plan.questions.perhaps import may_be_tensor
 _GIVE_ARRAYS = frozenset(
     "argmax argmin argsort astype clip copy cumsum dot flatten max mean min prod ravel reshape squeeze std sum".split()
 ) | {"swapaxes", "take", "transpose", "var"}
+_ASSERTING = "testing.assert_"
+_OF_ARRAYS = frozenset({"allclose", "array_almost_equal", "array_equal", "array_less"})
 _MOST = 3  # names that are followed
 # these read a tensor of the host themselves; one of a GPU raises, as CuPy's do
 _READ = frozenset({"array", "asarray"})
@@ -28,6 +30,40 @@ def fed_to_numpy(context: Context, decisions: Decisions, name: str, node: ast.ex
     return (
         name not in _READ and is_fed_tensor(context, node) and wrap(context, decisions, node, "compat.to_host(value)")
     )
+
+
+def asserted_as_read(context: Context, call: ast.Call, name: str, node: ast.expr) -> bool:
+    """``np.testing.assert_equal(y, expected)`` of what is an array of the host at times: NumPy reads a tensor there.
+
+    It gives nothing back that could be one. A tensor of a GPU raises, as CuPy's arrays do. ``assert_equal`` finds no
+    tensor equal to a number, and ``assert_almost_equal`` compares as numbers where neither side is an array.
+    """
+    if not name.startswith(_ASSERTING) or context.choices.style != "native" or node not in call.args:
+        return False
+    kinds = _known(context, node)
+    tensors = [k for k in kinds if isinstance(k, Tensor)]
+    sure = len(tensors) == len(kinds) and not isinstance(context.analysis.kind(node), Perhaps)
+    if sure or not tensors or not all(k.array or k.either for k in tensors):
+        return False
+    if name.removeprefix(_ASSERTING) in _OF_ARRAYS:
+        return True
+    others = [k for other in call.args[:2] if other is not node for k in _known(context, other)]
+    if name.removeprefix(_ASSERTING) not in ("almost_equal", "equal") or not others:
+        return False
+    numbers = ("bool", "float", "int")
+    return all(isinstance(k, HostArray) and bool(k.rank) for k in others) or (
+        name.endswith("almost_equal")
+        and all(
+            k.rank == 0 if isinstance(k, (HostArray, Tensor)) else scalar_type(k) in numbers
+            for k in (*tensors, *others)
+        )
+    )
+
+
+def _known(context: Context, node: ast.expr) -> tuple[Kind, ...]:
+    """What may come for a value, as far as it is known."""
+    kind = context.analysis.kind(node)
+    return options(kind.known if isinstance(kind, Perhaps) else kind)
 
 
 def is_fed_tensor(context: Context, node: ast.expr) -> bool:

@@ -19,6 +19,7 @@ from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.values import asks_numbers, held_array, of_unknown
 from chainer2torch.plan.parts.array_attributes import attribute_of_array
 from chainer2torch.plan.parts.receivers import call_of_several, method_of_several, unknown_receiver
+from chainer2torch.plan.parts.types_of_arrays import asserted_class
 from chainer2torch.plan.parts import volatile_flags
 from chainer2torch.plan.questions.in_place_writes import is_written_in_place
 from chainer2torch.plan.questions.copied_links import SHARED, set_beside_copies
@@ -134,7 +135,8 @@ def _of_one_kind(context: Context, decisions: Decisions, node: ast.Attribute, ro
         emit_call(context, decisions, parent, own_row(context, node, row), node, receiver=node.value)
     elif row.value is not None:  # a class: `isinstance(x, xp.ndarray)`
         if row.value != f"self.{node.attr}" and not _may_be_numpy(context, row, node):
-            decisions.replace(node, row.value, {"self": context.operand(node.value)})
+            value = asserted_class(context, node) or row.value
+            decisions.replace(node, value, {"self": context.operand(node.value)})
         decisions.mark(node, row, row.name, row.state, row.note if row.state != "exact" else "")
     elif not row.cases:
         decisions.mark(node, row, row.name, row.state, row.note)

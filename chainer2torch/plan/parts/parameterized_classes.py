@@ -11,7 +11,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from chainer2torch.analysis.kinds import Class, Const, Dct, HostArray, Inst, Kind, Lst, Ref, Scalar, Tup, options
+from chainer2torch.analysis.kinds import (
+    Class,
+    Const,
+    Dct,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Ref,
+    Scalar,
+    Tup,
+    options,
+    scalar_type,
+)
 from chainer2torch.analysis.models.array_kinds import dtype_of
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
@@ -38,12 +51,20 @@ def parameterize(context: Context, decisions: Decisions, node: ast.AST, row: Row
     cls = context.source.parents.get(call)
     alone = isinstance(cls, ast.ClassDef) and cls.decorator_list == [call] and _has_all_tests(context, cls.bases)
     template, operands = _written(context, call)
-    if not alone or not template or "#" in context.source.segment(call) or not _are_plain(context, call):
+    if not alone or not template or _has_comments(context, call) or not _are_plain(context, call):
         emit_call(context, decisions, call, row, node)
         return
     decisions.replace(call, template, operands)
     decisions.use(node)
     decisions.mark(node, row, row.name, row.state)
+
+
+def _has_comments(context: Context, call: ast.Call) -> bool:
+    """Whether there are comments between the dictionaries; what stands inside of one argument is written as it is."""
+    text = context.source.segment(call)
+    if len(call.args) == 1 and isinstance(call.args[0], ast.Starred):
+        text = text.replace(context.source.segment(call.args[0].value), "", 1)
+    return "#" in text
 
 
 def _has_all_tests(context: Context, bases: Sequence[ast.expr]) -> bool:
@@ -77,7 +98,7 @@ def _written(context: Context, call: ast.Call) -> tuple[str, dict[str, Operand]]
 
 
 def _are_plain(context: Context, call: ast.Call) -> bool:
-    """Whether no name in the cases may be that of a function."""
+    """Whether no value in the cases may be a function: no name, and nothing that a call gives."""
     bound = {
         name.id
         for node in nodes_of(call)
@@ -87,9 +108,11 @@ def _are_plain(context: Context, call: ast.Call) -> bool:
     }
     inside = [node for argument in call.args for node in nodes_of(argument)]
     owners = {id(node.value) for node in inside if isinstance(node, ast.Attribute)}
+    calls = [node for node in inside if isinstance(node, ast.Call)]
+    owners |= {id(node.func) for node in calls} | {id(call) for call in calls if _makes_cases(context, call)}
     return not any(
         isinstance(node, ast.Lambda)
-        or isinstance(node, (ast.Name, ast.Attribute))
+        or isinstance(node, (ast.Name, ast.Attribute, ast.Call))
         and id(node) not in owners
         and not (isinstance(node, ast.Name) and node.id in bound)
         and not all(map(_is_plain, options(context.kind(node))))
@@ -97,9 +120,16 @@ def _are_plain(context: Context, call: ast.Call) -> bool:
     )
 
 
+def _makes_cases(context: Context, call: ast.Call) -> bool:
+    """``product({...})``, whose values stand in it."""
+    callee = context.kind(call.func)
+    return isinstance(callee, Ref) and callee.name in _PRODUCTS
+
+
 def _is_plain(kind: Kind) -> bool:
     if isinstance(kind, Ref):
-        return kind.name in _PRODUCTS or dtype_of(kind) is not None
+        constant = kind.name.rpartition(".")[2].isupper()  # `PIL.Image.NEAREST`
+        return constant or kind.name in _PRODUCTS or dtype_of(kind) is not None or scalar_type(kind) is not None
     if isinstance(kind, (Dct, Lst)):
         return all(map(_is_plain, options(kind.element)))
     if isinstance(kind, Tup):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Ref, Tensor, options
-from chainer2torch.analysis.models.xp_modules import EITHER
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import comes_from_host
@@ -27,6 +27,22 @@ def asserts_class(context: Context, call: ast.Call) -> bool:
 def _is_of_either(context: Context, node: ast.expr) -> bool:
     """``xp.ndarray`` of a module that may be NumPy: which class that is shows when the program runs."""
     return isinstance(node, ast.Attribute) and node.attr == "ndarray" and EITHER in options(context.kind(node.value))
+
+
+def asserted_class(context: Context, node: ast.Attribute) -> str:
+    """What ``xp.ndarray`` of a device is in an assertion about what may be an array of the host by now: either class.
+
+    A branch goes on to ask for a tensor: ``if not isinstance(x, xp.ndarray): x = xp.asarray(x)``.
+    """
+    call = context.source.parents.get(node)
+    if not isinstance(call, ast.Call) or call.args[1:] != [node] or node.attr != "ndarray":
+        return ""
+    of_test = isinstance(call.func, ast.Attribute) and call.func.attr in _ASSERTIONS
+    asserted = isinstance(context.source.parents.get(call), ast.Assert)
+    if not of_test and not (asserted and context.kind(call.func) == Ref("builtins.isinstance")):
+        return ""
+    sure = all(isinstance(k, Tensor) for k in options(context.kind(call.args[0])))
+    return "" if sure or context.kind(node.value) != XP or context.choices.style != "native" else _named(_EITHER)
 
 
 def class_of_other(context: Context, decisions: Decisions, call: ast.Call) -> None:

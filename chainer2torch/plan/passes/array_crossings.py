@@ -14,7 +14,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts import identity, statistics_of_parameters
 from chainer2torch.plan.parts.beside_arrays import beside_expression, beside_others, is_read_again, meets_variable
-from chainer2torch.plan.parts.fed_tensors import fed_to_numpy
+from chainer2torch.plan.parts.fed_tensors import asserted_as_read, fed_to_numpy
 from chainer2torch.plan.parts.floor_divisions import floor_division
 from chainer2torch.plan.parts.host_arrays import (
     runs_backwards,
@@ -238,6 +238,8 @@ def _numpy_call(context: Context, decisions: Decisions, call: ast.Call, name: st
     for argument in arguments:
         parts = argument.elts if isinstance(argument, (ast.List, ast.Tuple)) else [argument]
         for part in parts:
+            if asserted_as_read(context, call, name, part):
+                continue
             if (
                 _is_of_module(context, part)
                 and wrap(context, decisions, part, "compat.to_host(value)")

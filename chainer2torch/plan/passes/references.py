@@ -16,6 +16,7 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.host_arrays import as_tensor
 from chainer2torch.plan.parts.keeping import later
 from chainer2torch.plan.parts.members import member, store
+from chainer2torch.plan.parts.mapped_moves import emit_mapped
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.plan.parts.partial_functions import emit_partial
 from chainer2torch.plan.parts.put_into_chainer import put_there
@@ -105,7 +106,7 @@ def _reference(context: Context, decisions: Decisions, node: ast.expr, name: str
     elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Del):
         message = "deleted here; nothing of PyTorch's is deleted instead"
         decisions.mark(node, None, name, "manual", message, row.code)
-    elif emit_partial(context, decisions, node, row):
+    elif emit_partial(context, decisions, node, row) or emit_mapped(context, decisions, node, row):
         pass
     elif row.function is not None:
         HARD_CASES[row.function](context, decisions, node, row)
