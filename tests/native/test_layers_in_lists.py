@@ -75,3 +75,24 @@ def test_a_class_that_hands_on_keywords_may_hand_on_axes_where_the_project_says_
     assert "compat.Linear(4, 3), compat.Linear(4, 5)" in migrated(branched).code
     code = migrated(branched + AXES).code
     assert "compat.LinearLink(4, 3), compat.LinearLink(4, 5)" in code, code
+
+
+HEIR = """
+class Own(Branched):
+    def __init__(self):
+        fc = L.Linear(4, 3, initialW=0.5)
+        super().__init__(fc)
+        self.first = fc(np.ones((1, 4), 'f'))
+
+
+def run(xs):
+    x = np.ones((2, 2, 2), 'f')
+    return [y.array for net in (Branched(L.Linear(4, 5, initialW=0.25)), Own()) for y in net(x)]
+"""
+
+
+def test_a_class_walks_over_the_links_of_its_heirs() -> None:
+    theirs, ours, code = run(PROGRAM.partition("class MLP")[0] + HEIR)
+    for one, other in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(other.detach().numpy(), one, rtol=1e-6)
+    assert "fc(torch.flatten(" in code or "fc = init_weights(compat.Linear(" in code or "LinearLink" in code, code

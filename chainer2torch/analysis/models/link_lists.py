@@ -83,10 +83,14 @@ def listed(interpreter: Interpreter, link: Kind, in_order: bool) -> Inst:
 
 
 def item(interpreter: Interpreter, receiver: Inst, walked: bool = False) -> Kind:
-    """The kind of the links that are taken out of a list of links; ``walked``: one after the other."""
+    """The kind of the links that are taken out of a list of links; ``walked``: one after the other.
+
+    A class that walks over its links walks over those of its heirs, too.
+    """
     held: Kind | None = None
     if isinstance(receiver.cls, ClassInfo):
-        for owner in interpreter.mro(receiver.cls):
+        heirs = interpreter.heirs(receiver.cls) if walked else []
+        for owner in (*interpreter.mro(receiver.cls), *heirs):
             for name in (_ITEMS, _GIVEN) if walked else (_ITEMS,):
                 if isinstance(owner, ClassInfo):
                     interpreter.reads(owner, name)
