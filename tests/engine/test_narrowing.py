@@ -92,7 +92,7 @@ KNOWN = {
     ),
     "a parameter that is None or more": (
         "if y is None:\n    show(y)\n    y = np.zeros((2, 3), 'f')\nshow(y)",
-        ["None", "unknown"],
+        ["None", "perhaps host array rank 2 dtype float32"],
     ),
     "ranks": (
         "x = F.relu(x)\nif x.ndim == 4:\n    show(x)\nelif len(x.shape) != 2:\n    show(x)\nelse:\n    show(x)",

@@ -287,7 +287,7 @@ def _same_dtype(stated, value):
     # Chainer's counts and positions are int32 and become int64
     return (
         stated == actual
-        or stated == "floating"
+        or stated in ("floating", "floats")
         and actual.startswith("float")
         or {stated, actual} == {"int64", "int32"}
     )
