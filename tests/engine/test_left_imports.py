@@ -4,11 +4,13 @@ import re
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
 import torch
 
+from chainer2torch.compat.utils.not_migrated import not_migrated
 from chainer2torch.engine import Options, migrate_source
 from chainer2torch.vendor import compat_file
 
@@ -239,10 +241,10 @@ def test_what_is_imported_where_an_import_failed_is_guarded_as_well(error):
     result = migrate_source(SECOND.replace("{error}", error), options=Options(style="native"))
     space: dict = {}
     gone = {name: None for name in [*sys.modules, "chainer"] if name.partition(".")[0] == "chainer"}
-    with mock.patch.dict(sys.modules, gone):
+    with mock.patch.dict(sys.modules, {**gone, "chainer_compat": SimpleNamespace(not_migrated=not_migrated)}):
         exec(compile(result.code, "<migrated>", "exec"), space)
     assert space["relu"](torch.tensor(-1.0)) == 0
-    with pytest.raises(NameError, match="_lstm"):
+    with pytest.raises(NotImplementedError, match="n_step_lstm._lstm was not migrated"):
         space["step"](1)
     assert [site.state for site in result.sites if site.symbol.endswith("_lstm")] == ["manual"]
     assert migrate_source(result.code, options=Options(style="native")).code == result.code

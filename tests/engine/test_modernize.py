@@ -108,33 +108,6 @@ def test_a_name_without_equal_is_marked_where_it_is_used_and_does_not_stop_the_i
         space["small"](1)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    ("use", "bound"),
-    [
-        ("def small(x):\n    return imresize(x, 2)\n", False),
-        ("def small(x):\n    return imresize.__doc__\n", False),
-        ("def small(x, how=imresize):\n    return how(x)\n", True),
-        ("def small(x):\n    return x(imresize)\n", True),
-        ("__all__ = ['imresize']\n", True),
-        ("imresize(1, 2)\n", True),
-        ("def small(x):\n    try:\n        imresize(x)\n    except NameError:\n        pass\n", True),
-        ("from math import *\n\n\ndef small(x):\n    return imresize(x)\n", True),
-    ],
-)
-def test_a_name_that_only_functions_call_needs_no_stand_in_in_the_native_style(use: str, bound: bool) -> None:
-    """Below the marker a NameError is as loud; a helper of thirty lines says no more."""
-    code = migrated(f"from scipy.misc import imresize\n{use}", style="native")
-    assert "except Exception:  # only what is marked below needs it\n" in code
-    assert ("not_migrated('scipy.misc.imresize')" in code) == bound and ("    pass\n" in code) != bound or "try" in use
-
-
-def test_a_name_that_another_file_takes_has_a_stand_in() -> None:
-    mine = HEAD + "from scipy.misc import imresize\n\n\ndef small(x):\n    return imresize(x, 2)\n"
-    for other in ("from mine import imresize\n", "import mine\nmine.imresize\n", "from mine import *\n"):
-        files = migrate_sources({"mine.py": mine, "other.py": HEAD + other}, options=Options(style="native"))
-        assert "not_migrated('scipy.misc.imresize')" in files["mine.py"].code, other
-
-
 def test_a_module_that_is_gone_does_not_stop_the_import() -> None:
     code = migrated("import imp\nimport scipy.io\nimport scipy.misc\nprint(scipy.misc.imread, imp.find_module)\n")
     assert "    import imp\nexcept Exception:" in code and "    imp = compat.not_migrated('imp')\n" in code

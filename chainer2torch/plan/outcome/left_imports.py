@@ -4,8 +4,7 @@ A left import at the top of a module or a function is put into ``try: ... except
 bound. Where Chainer cannot be imported, the module is imported and what was converted works; a line that still needs
 Chainer raises an error that names the marker above it. A stand-in can be compared without an error, so a name of which
 the file asks whether something is it has none (a NameError is loud), unless it is needed while the module is imported
-(a base class, a default, a table), other files take it, or it has another meaning in the file, too. In the native
-style no other name has one either that is called or asked for a member wherever it stands, in functions alone.
+(a base class, a default, a table), other files take it, or it has another meaning in the file, too.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from chainer2torch.plan.outcome.local_imports import bound_name, is_chainer, sta
 from chainer2torch.plan.outcome.unused_imports import Removals
 from chainer2torch.plan.questions.at_import import runs_at_import
 from chainer2torch.plan.questions.cupy_guards import catches_absence, chosen_module, cupy_guard, is_cupy
-from chainer2torch.plan.questions.unbound_names import are_loud, is_used_at_once
 
 _NOT_THERE = frozenset({"ImportError", "ModuleNotFoundError"})
 _ABSENT = _NOT_THERE | {"Exception"}
@@ -33,7 +31,7 @@ _ABSENT = _NOT_THERE | {"Exception"}
 def left_imports(ledger: Ledger, removals: Removals, needed: frozenset[str]) -> Iterator[GuardImport]:
     """The guards of the imports of Chainer that stay at the top of a file.
 
-    ``needed`` names must be bound; others are, unless a NameError does as well.
+    ``needed`` names must be bound; others are, unless something is compared with them.
     """
     context = ledger.context
     foreign = {
@@ -42,9 +40,8 @@ def left_imports(ledger: Ledger, removals: Removals, needed: frozenset[str]) -> 
         for alias in statement.names
         if not is_chainer(context, alias)
     }
-    native = context.choices.style == "native" and are_loud(context)
     taken = foreign | context.source.assigned
-    compared, at_top = _compared(context), _read_at_import(context, ledger, True) if native else frozenset[str]()
+    compared = _compared(context)
     for line in _lines(context):
         left = [alias for statement in line for alias in _staying(context, statement, removals)]
         if left and all(alias is not None and is_chainer(context, alias) for alias in left):
@@ -55,8 +52,7 @@ def left_imports(ledger: Ledger, removals: Removals, needed: frozenset[str]) -> 
                 (name, dotted)
                 for name, dotted in names.items()
                 # half way the next stage has to see what the name is, and Chainer is there
-                if not (name in compared or context.choices.only or native and is_used_at_once(context, name))
-                or name in at_top
+                if not (name in compared or context.choices.only)
                 or name in needed
                 or name in taken
                 or hasattr(builtins, name)
@@ -92,15 +88,10 @@ def wider_guards(context: Context, removals: Removals) -> Iterator[Replace]:
 
 def names_at_import(context: Context, ledger: Ledger) -> frozenset[str]:
     """The names of Chainer's that stay and are needed while a module is imported, and those that it exports."""
+    gone = {n for top in ledger.removed for n in nodes_of(top)}
     project, path = context.analysis.project, context.module.path
     imported = path in project.import_folders or project.is_package(context.module.directory)
-    return _exported(context) | _read_at_import(context, ledger, imported)
-
-
-def _read_at_import(context: Context, ledger: Ledger, imported: bool) -> frozenset[str]:
-    """The names that stay and are read outside of functions; of a program only those in the heads of definitions."""
-    gone = {n for top in ledger.removed for n in nodes_of(top)}
-    return frozenset(
+    needed = {
         node.id
         for node, _ in context.analysis.names_in(context.source)
         if isinstance(node, ast.Name)
@@ -108,7 +99,8 @@ def _read_at_import(context: Context, ledger: Ledger, imported: bool) -> frozens
         and node not in ledger.consumed
         and node not in gone
         and runs_at_import(context, node, imported)
-    )
+    }
+    return _exported(context) | needed
 
 
 def _lines(context: Context) -> Iterator[list[ast.stmt]]:

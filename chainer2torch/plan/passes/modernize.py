@@ -18,7 +18,6 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import GuardImport, ReplaceImport
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
-from chainer2torch.plan.questions.unbound_names import are_loud, is_only_read_in_functions, is_used_at_once
 from chainer2torch.rules.table import Row
 
 _GUARDS = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
@@ -93,20 +92,10 @@ def _import(context: Context, decisions: Decisions, statement: ast.Import | ast.
     if manual == len(statement.names) and context.source.parents.get(statement) is context.source.tree:
         names = [(alias.asname or alias.name.split(".")[0], _bound_to(statement, alias)) for alias in statement.names]
         # `import scipy.misc` binds scipy, of which there is more
-        standing = tuple(
-            (name, what)
-            for name, what in names
-            if ("." in what or _dropped(context, f"{what}.*")) and not _stays_unbound(context, name)
-        )
+        standing = tuple((name, what) for name, what in names if "." in what or _dropped(context, f"{what}.*"))
         decisions.edit(statement, GuardImport(context.source.start(statement), standing))
     if gone:
         decisions.edit(statement, ReplaceImport(context.source.start(statement), frozenset(gone), tuple(gone.values())))
-
-
-def _stays_unbound(context: Context, name: str) -> bool:
-    """Whether a name needs no stand-in: functions alone read it, and a NameError below the marker is loud."""
-    native = context.choices.style == "native" and are_loud(context) and is_used_at_once(context, name)
-    return native and is_only_read_in_functions(context, name)
 
 
 def _has_helpers(context: Context, module: str) -> bool:
