@@ -136,9 +136,7 @@ class WaitingParameter(UninitializedParameter):
         return self
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
-        """Takes the values and their shape; of one that waits, too, nothing."""
-        if is_lazy(other):
-            return self
+        """Takes the values and their shape."""
         self.materialize(other.shape, dtype=other.dtype)
         return self.copy_(other, non_blocking)
 
@@ -146,9 +144,6 @@ class WaitingParameter(UninitializedParameter):
         made = super().__deepcopy__(memo)  # type: ignore[no-untyped-call]
         vars(made).update(vars(self))
         return made
-
-    def __reduce_ex__(self, proto: Any) -> Any:
-        return UninitializedParameter, (self.requires_grad,)
 
 
 @torch.no_grad()

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from chainer2torch.analysis.libraries import ADAPTERS, STAND_IN, Libraries
 from chainer2torch.analysis.module_index import ModuleInfo, Project
 from chainer2torch.rules.table import Rules
+from chainer2torch.vendor.compat_file import MODULE_NAME
 
 # names that mean CuPy without an import, and what runs what a text says
 _NAMES = frozenset({"cp", "cupy", "eval", "exec", "compile", "execfile"})
@@ -53,6 +54,7 @@ def _is_of_library(node: ast.Import | ast.ImportFrom, libraries: Libraries) -> b
         words.update((node.module or "").split("."))
     return (
         not words.isdisjoint(libraries.tops)
+        or any(word.startswith("chainer") and word != MODULE_NAME for word in words)  # one on it that is not here
         or not words.isdisjoint(_MEMBERS)
         or any(word.endswith(_OF_LINKS) for word in words)
     )

@@ -7,6 +7,7 @@ import torch
 
 from chainer2torch.compat.links.own_methods import own_name
 from chainer2torch.engine import migrate_source
+from chainer2torch.rules.table import load_rules
 from tests.support.both_sides import both
 
 HEAD = """\
@@ -204,6 +205,14 @@ def test_links_in_a_loop_are_asked_for_their_own_methods():
     original, migrated = both(WRAPPED, head=HEAD)
     x = np.ones((2, 3), "f")
     assert plain(original["run"](x)) == plain(migrated["run"](torch.from_numpy(x)))
+
+
+@pytest.mark.parametrize("name", ["copyparams", "addgrads", "cleargrads", "zerograds", "count_params"])
+def test_links_in_a_loop_are_asked_at_run_time_in_the_native_style(name):
+    """One of PyTorch's has no such method, one of the program's has its own: a plain call would suit one of them."""
+    code = migrate_source(HEAD + WRAPPED, rules=load_rules(style="native", lazy=True)).code
+    walks = code[code.index("def take") : code.index("def make")]
+    assert f"compat.{name}_of(" in walks and f".{name}(" not in walks
 
 
 SUPER = """

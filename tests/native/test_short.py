@@ -31,6 +31,7 @@ LONGER = {
     "Deconvolution2D": (73, 9),
     "DilatedConvolution2D": (85, 10),
     "LinearLink": (62, 8),
+    **dict.fromkeys(("GroupNormalization", "LayerNormalization"), (66, 8)),  # what a file gives before the first batch
     "ChainerLayer": (56, 5),
     "Inception": (60, 5),
     "InceptionBN": (75, 5),

@@ -104,7 +104,7 @@ def _of_several_kinds(
     context: Context, decisions: Decisions, node: ast.Attribute, row: Row, kinds: list[Kind], found: list[Row]
 ) -> None:
     """A receiver of several kinds, for which there are different rules, or none for some of them."""
-    if attribute_of_array(context, decisions, node):
+    if attribute_of_array(context, decisions, node) or _of_some_links(context, decisions, node, kinds):
         return
     same = all(same_rule(r, row) for r in found)
     if same and _same_on_host(kinds, row, node.attr):
@@ -123,6 +123,23 @@ def _of_several_kinds(
         return
     elif row.cases or row.state == "manual":
         decisions.mark(node, row, row.name, "review", _AMBIGUOUS)
+
+
+def _of_some_links(context: Context, decisions: Decisions, node: ast.Attribute, kinds: list[Kind]) -> bool:
+    """``link.cleargrads()`` of links of which some have a method of their own by this name: asked at run time."""
+    row, call = context.rules.rows.get(f"?.{node.attr}"), context.source.parents.get(node)
+    if (
+        row is None
+        or not row.cases
+        or row.attribute
+        or row.function is not None
+        or not (isinstance(call, ast.Call) and call.func is node)
+        or not all(isinstance(k, Inst) and context.analysis.is_link(k) for k in kinds)
+        or all(row_of_kind(context, k, node.attr) is not None for k in kinds)
+    ):
+        return False
+    emit_call(context, decisions, call, row, node, receiver=node.value)
+    return True
 
 
 def _of_one_kind(context: Context, decisions: Decisions, node: ast.Attribute, row: Row) -> None:
