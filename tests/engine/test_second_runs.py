@@ -176,6 +176,17 @@ def dilated(prev):
     new.conv.W.data[:] = prev.conv.W.data[:]
     return new
 """
+_COPIED_BEFORE = """\
+import torch
+import chainer_compat as compat
+from chainercv.links import Conv2DBNActiv
+
+
+def dilated(prev):
+    new = Conv2DBNActiv(3, 3, 3)
+    new.conv.W.data[:] = compat.link_attribute(prev.conv, 'W').data[:]
+    return new
+"""
 _PATCHED = """\
 import chainer
 import chainer.functions as F
@@ -205,6 +216,12 @@ def run(x):
     names(chainer.Sequential(F.relu))
     return F.relu(x)
 """
+
+
+def test_a_part_that_an_earlier_run_reads_with_a_helper_stays():
+    """ChainerCV's own layer takes it as it is."""
+    code = migrate_source(_COPIED_BEFORE, rules=RULES["native"]).code
+    assert "new.conv.W.data[:] = compat.link_attribute(prev.conv, 'W').data[:]" in code
 
 
 @pytest.mark.parametrize(

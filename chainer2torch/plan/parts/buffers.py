@@ -22,6 +22,7 @@ from chainer2torch.rules.table import Row
 _NUMBERS = frozenset({"bool", "int", "float"})
 
 
+_WRITTEN = ("compat.", "torch.")  # what calls begin with that an earlier run has put there
 _OF_TORCH = ("bias", "weight")  # what OF_LINKS are called after a migration
 
 
@@ -113,12 +114,14 @@ def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr,
 
 
 def _is_written(value: ast.expr) -> bool:
-    """Whether an earlier run has made a tensor of it: ``torch.as_tensor(w)``, ``layer.weight.data[:]``."""
-    if isinstance(value, ast.Call):
-        return ast.unparse(value.func).startswith("torch.")
-    held = value.value if isinstance(value, ast.Subscript) else value
-    owner = held.value if isinstance(held, ast.Attribute) and held.attr == "data" else None
-    return isinstance(owner, ast.Attribute) and owner.attr in _OF_TORCH
+    """Whether an earlier run has made a tensor of it: ``torch.as_tensor(w)``, ``layer.weight.data[:]``, or what a
+    helper gives, ``compat.link_attribute(layer, 'W').data[:]``.
+    """
+    while isinstance(value, (ast.Attribute, ast.Subscript)):
+        if isinstance(value, ast.Attribute) and value.attr in _OF_TORCH:
+            return True
+        value = value.value
+    return isinstance(value, ast.Call) and ast.unparse(value.func).startswith(_WRITTEN)
 
 
 def _is_part_of_layer(context: Context, node: ast.expr) -> bool:
