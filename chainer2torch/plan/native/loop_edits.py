@@ -167,6 +167,8 @@ class _Writer:
             template = f"native.Batches({template})"
         elif self.iterator.form is Form.ENDLESS:
             template = f"native.endless({template})"
+        elif self.iterator.form is Form.ONCE:
+            template = f"iter({template})"
         self.decisions.replace(call, template, operands)
         self.decisions.use(call.func)
         row = self.context.rules.rows[str(self.inst.cls)]
@@ -308,7 +310,8 @@ class _Writer:
         self.done.discard(parent)
         self._mark([use])
         batches = self.iterator.form is Form.BATCHES
-        if self.iterator.form is Form.ENDLESS and use.call is not None and use.member in ("next", "__next__"):
+        python = self.iterator.form in (Form.ENDLESS, Form.ONCE)
+        if python and use.call is not None and use.member in ("next", "__next__"):
             decisions.replace(use.call, "next(self)", {"self": context.operand(use.node)})
             return
         if use.call is not None and (use.member == "finalize" or use.member == "reset" and not batches):
