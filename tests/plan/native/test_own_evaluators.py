@@ -244,6 +244,16 @@ def test_what_goes_around_the_evaluation_stands_on_that_of_the_library(tmp_path)
         np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=2e-5)
 
 
+def test_one_that_has_another_name_only(tmp_path):
+    start, end = AROUND.index("    def evaluate"), AROUND.index("def data(")
+    theirs, ours, code = both(AROUND[:start] + "\n\n" + AROUND[end:], head="")
+    assert "class TestModeEvaluator(extensions.Evaluator):" in code and "compat.Evaluator" not in code, code
+    expected, found = theirs["run"](str(tmp_path / "a")), ours["run"](str(tmp_path / "b"))
+    assert [entry.keys() for entry in found] == [entry.keys() for entry in expected] and "val/main/loss" in found[0]
+    for one, other in zip(expected, found):
+        np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=2e-5)
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
