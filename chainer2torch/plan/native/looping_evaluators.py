@@ -13,8 +13,8 @@ class Evaluator(extensions.Evaluator):
                                                          target.train(was_training)
                                                          return observation
 
-They ask pytorch-pfn-extras' evaluator for what it has under the same names, and for no more, so that is their base. What
-that one does not do is the mode, which Chainer's sets around ``evaluate``.
+They ask pytorch-pfn-extras' evaluator for what it has under the same names, and for no more, so that is their base.
+What that one does not do is the mode, which Chainer's sets around ``evaluate``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, ReplaceStatement
 from chainer2torch.plan.native import loop_iterators, own_evaluators
+from chainer2torch.plan.native.evaluator_reports import reports_for_target, says_names
 from chainer2torch.plan.native.loop_edits import settled
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.reporting_parts import reports_in_parts
@@ -62,6 +63,7 @@ class _Loop:
     iterator: str  # the parameter with the iterator, and that with the target
     model: str
     parameters: tuple[str, ...]
+    says_names: bool  # whether all that is observed stands in ``evaluate``: no part of the model has a say
 
 
 def emit(objects: Objects, context: Context, decisions: Decisions) -> None:
@@ -115,17 +117,18 @@ def _loop_of(analysis: Analysis, context: Context, cls: ClassInfo) -> _Loop | No
         return None
     found = _body(cls.methods["evaluate"].node)
     made = _base_made(cls)
-    if found is None or isinstance(made, str):
+    says = found is not None and says_names(analysis, cls, found[0])
+    if found is None or isinstance(made, str) or not reports_for_target(analysis, cls, found[0]):
         return None
     if made is None:
-        return _Loop(*found, None, "iterator", "target", ("iterator", "target"))
+        return _Loop(*found, None, "iterator", "target", ("iterator", "target"), says)
     init, call = made
     names = [argument.arg for argument in init.args.args[1:]]
     given = _given(call)
     passed = [value.id for value in (given["iterator"], given["target"]) if isinstance(value, ast.Name)]
     if len(passed) < 2 or not set(passed) <= set(names) or _rebinds(init, passed):
         return None
-    return _Loop(*found, call, passed[0], passed[1], tuple(names))
+    return _Loop(*found, call, passed[0], passed[1], tuple(names), says)
 
 
 def _may_stand(statement: ast.stmt) -> bool:
@@ -229,7 +232,9 @@ def _body(function: ast.AST) -> tuple[ast.Assign, ast.Return] | None:
     if not isinstance(function, ast.FunctionDef) or len(function.args.args) != 1:
         return None
     last = function.body[-1]
-    leaving = [n for n in nodes_of(function) if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom, ast.Try))]
+    while isinstance(last, ast.With):
+        last = last.body[-1]
+    leaving = [n for n in nodes_of(function) if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom))]
     named = [s for s in function.body if isinstance(s, ast.Assign) and _is_target(s.value)]
     if not isinstance(last, ast.Return) or leaving != [last] or len(named) != 1 or not _is_plain(last.value):
         return None
@@ -335,9 +340,9 @@ def _is_made_of_a_loader(objects: Objects, call: ast.Call, loop: _Loop) -> bool:
     if iterator is None or model is None:
         return False
     kind = context.kind(model)
-    if not all(map(objects.analysis.is_link, options(kind))) or reports_in_parts(
-        objects.analysis, kind, context.module
-    ):
+    if not all(map(objects.analysis.is_link, options(kind))):
+        return False
+    if not loop.says_names and reports_in_parts(objects.analysis, kind, context.module):
         return False
     return all(_is_loader(objects, k) for k in options(context.kind(iterator)))
 
@@ -346,8 +351,9 @@ def _is_loader(objects: Objects, kind: Kind) -> bool:
     if not isinstance(kind, Inst) or not kind.site or objects.concern(kind) is not loop_iterators.CONCERN:
         return False
     found = settled(objects, kind)
-    known = isinstance(found, loop_iterators.Iterator)
-    return known and found.form is loop_iterators.Form.LOADER and not found.collates
+    if not isinstance(found, loop_iterators.Iterator):
+        return False
+    return found.form is loop_iterators.Form.LOADER and not found.collates
 
 
 __all__ = ["emit"]

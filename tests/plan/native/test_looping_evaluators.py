@@ -1,4 +1,4 @@
-"""Own evaluators that walk over their iterator themselves: on pytorch-pfn-extras' evaluator, with the mode set there."""
+"""Own evaluators with a loop of their own: on pytorch-pfn-extras' evaluator, with the mode set there."""
 
 import json
 
@@ -99,6 +99,10 @@ def run(out):
 '''
 
 
+BLOCK = "            reporter.report(report, target)\n    "
+CAUGHT = "            try:\n                pass\n            except ValueError:\n                pass\n"
+
+
 def compare(source, tmp_path):
     theirs, ours, code = both(source, head="")
     expected, found = theirs["run"](str(tmp_path / "a")), ours["run"](str(tmp_path / "b"))
@@ -122,6 +126,12 @@ def test_its_base_is_that_of_the_library(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("            reporter.report(report, target)\n        return", BLOCK + "        return"),
+        ("            sums.append(", CAUGHT + "            sums.append("),
+        (
+            "chainer.report({'loss': loss}, self)",
+            "chainer.report({'loss': loss}, self)\n        chainer.report({}, self.l1)",
+        ),
         (
             "(iterator, target)\n        self.s",
             "(iterator, target, chainer.dataset.concat_examples, -1)\n        self.s",
@@ -160,7 +170,10 @@ def test_other_ways_to_make_and_to_ask_it(old, new, tmp_path):
             "    def evaluate",
             "    def __call__(self, trainer=None):\n        return super().__call__(trainer)\n\n    def evaluate",
         ),
-        ("chainer.report({'loss': loss}, self)", "chainer.report({'loss': loss}, self.l1)"),  # named otherwise
+        (
+            "            reporter.report(report, target)",
+            "            chainer.report({}, target.l1)",
+        ),
         ("        iterator = self._it", "        y = self.get_target('main').predict([])\n        iterator = self._it"),
         ("        iterator = self._it", "        warm_up(self._it)\n        iterator = self._it"),
     ],
@@ -169,3 +182,17 @@ def test_one_that_needs_more_keeps_its_base(old, new):
     assert old in PROGRAM
     code = migrate_source(PROGRAM.replace(old, new), options=Options(style="native")).code
     assert "class Sums(compat.Evaluator):" in code, code
+
+
+@pytest.mark.parametrize("scope", ["", "            use(target)\n"])
+def test_what_a_part_of_the_model_reports_where_it_is_observed(scope):
+    """Its name is another one there; what is reported outside of a scope is seen by nobody."""
+    part = (
+        "class Part(chainer.Chain):\n    def forward(self):\n        chainer.report({'one': 1}, self)\n\n\nclass Net("
+    )
+    source = PROGRAM.replace("init_scope():\n", "init_scope():\n            self.part = Part()\n", 1)
+    source = source.replace("class Net(", part).replace(
+        "report_scope(observation):\n", "report_scope(observation):\n" + scope
+    )
+    code = migrate_source(source, options=Options(style="native")).code
+    assert ("class Sums(compat.Evaluator):" in code) == ("use" in scope), code
