@@ -196,3 +196,17 @@ def test_what_a_part_of_the_model_reports_where_it_is_observed(scope):
     )
     code = migrate_source(source, options=Options(style="native")).code
     assert ("class Sums(compat.Evaluator):" in code) == ("use" in scope), code
+
+
+@pytest.mark.parametrize("keeps", ["", "        print(self.converter is None)\n"])
+def test_a_block_of_its_own_in_the_model_goes_back_to_the_mode_of_the_evaluation(keeps, tmp_path):
+    inner = "with chainer.using_config('train', False):\n            return self.forward(np.stack(xs)).array"
+    source = PROGRAM.replace("return self.forward(np.stack(xs)).array", inner)
+    source = source.replace("        sums = []\n", f"{keeps}        sums = []\n")
+    after = (
+        "            sums.append(float(y.sum()) * self.scale)\n            sums.append(float(target(*MORE).array))\n"
+    )
+    more = "chainer.dataset.concat_examples(batch)"
+    source = source.replace("            sums.append(float(y.sum()) * self.scale)\n", after.replace("MORE", more))
+    code, _ = compare(source, tmp_path)
+    assert ("compat.Evaluator" in code) == bool(keeps), code
