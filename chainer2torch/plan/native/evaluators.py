@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class
+from chainer2torch.analysis.kinds import NONE, UNKNOWN, Class, Func, options
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -18,6 +19,8 @@ from chainer2torch.plan.questions.device_specs import device_of_number
 from chainer2torch.plan.questions.paths import is_path
 
 _FUNCTION = "eval_func"
+# what both evaluators have under one name
+_SAME = frozenset("get_target get_all_targets get_iterator get_all_iterators _targets _iterators default_name".split())
 _OWN = "OWN({})"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
 
@@ -39,6 +42,8 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     bound = bound_call(context, call, EVALUATOR)
     if bound is None or bound.extra_keywords and {k for k, _ in bound.extra_keywords} - {"progress_bar"}:
         raise Unclear("an evaluator whose arguments are not known")
+    if "eval_hook" in bound.given and _asks_for_more(context, bound.given["eval_hook"]):
+        raise Unclear("its hook asks for what only Chainer's evaluator has")
     if may_be_left(context, bound.given["iterator"]):
         raise Unclear("an iterator that is made here, or else given")
     conversion = converter_of(context, bound.given.get("converter"), bound.given.get("device"))
@@ -64,6 +69,25 @@ def evaluator_of(objects: Objects, call: ast.Call, context: Context) -> Evaluato
     if made and _FUNCTION in (parts or ()):
         raise Unclear("what is evaluated has no name")
     return Evaluator(_FUNCTION if made else ast.unparse(called), parts or (), device, named=named, made=made)
+
+
+def _asks_for_more(context: Context, hook: ast.expr) -> bool:
+    """Whether a hook asks the evaluator that it is handed for its ``converter`` or ``device``, or hands it on."""
+    functions: list[ast.AST] = [hook] if isinstance(hook, ast.Lambda) else []
+    functions += [kind.info.node for kind in options(context.kind(hook)) if isinstance(kind, Func)]
+    return any(_reads_more(context, function) for function in functions)
+
+
+def _reads_more(context: Context, function: ast.AST) -> bool:
+    arguments = getattr(function, "args", None)
+    source = context.analysis.module_of(function)
+    if not isinstance(arguments, ast.arguments) or source is None:
+        return False
+    parents = source.source.parents
+    places = [*arguments.posonlyargs, *arguments.args]
+    handed = {places[-1].arg} if places else set()  # the first one of a method is its object
+    parts = [parents[node] for node in nodes_of(function) if isinstance(node, ast.Name) and node.id in handed]
+    return not all(isinstance(part, ast.Attribute) and part.attr in _SAME for part in parts)
 
 
 def emit(

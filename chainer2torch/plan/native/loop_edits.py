@@ -49,7 +49,7 @@ def run(context: Context) -> Decisions:
         for uses in objects.uses.values():
             inst = uses[0].inst
             if objects.concern(inst) is CONCERN and inst.site and objects.is_in(inst, context.module):
-                iterator = _settled(objects, inst)
+                iterator = settled(objects, inst)
                 if isinstance(iterator, Iterator) and iterator.form is not Form.GIVEN:
                     _Writer(context, objects, decisions, inst, iterator, done).write()
         if is_native(context) and has_short_iterators(context.analysis, context.module):
@@ -57,7 +57,7 @@ def run(context: Context) -> Decisions:
     return decisions
 
 
-def _settled(objects: Objects, inst: Inst) -> Iterator | str | None:
+def settled(objects: Objects, inst: Inst) -> Iterator | str | None:
     """What an iterator becomes; a loader has no ``next()`` for updaters that draw of what they have filled in."""
     found = _light(objects, inst) if objects.reason(inst) else form_of(objects, inst)
     if not isinstance(found, Iterator) or found.form is not Form.LOADER or found.collates or found.loops:
@@ -99,7 +99,7 @@ def _are_loaders(objects: Objects, context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Name) or node.id not in arguments:
         return False
     kinds, found = options(context.kind(node)), objects.of(context.kind(node))
-    forms = [_settled(objects, inst) for inst in found if inst.site]
+    forms = [settled(objects, inst) for inst in found if inst.site]
     known = bool(forms) and len(forms) == len(found) and all(isinstance(kind, (Inst, Dct, Const)) for kind in kinds)
     return known and all(isinstance(form, Iterator) and form.form is Form.LOADER for form in forms)
 
@@ -167,6 +167,8 @@ class _Writer:
             template = f"native.Batches({template})"
         elif self.iterator.form is Form.ENDLESS:
             template = f"native.endless({template})"
+        elif self.iterator.form is Form.ONCE:
+            template = f"iter({template})"
         self.decisions.replace(call, template, operands)
         self.decisions.use(call.func)
         row = self.context.rules.rows[str(self.inst.cls)]
@@ -308,7 +310,8 @@ class _Writer:
         self.done.discard(parent)
         self._mark([use])
         batches = self.iterator.form is Form.BATCHES
-        if self.iterator.form is Form.ENDLESS and use.call is not None and use.member in ("next", "__next__"):
+        python = self.iterator.form in (Form.ENDLESS, Form.ONCE)
+        if python and use.call is not None and use.member in ("next", "__next__"):
             decisions.replace(use.call, "next(self)", {"self": context.operand(use.node)})
             return
         if use.call is not None and (use.member == "finalize" or use.member == "reset" and not batches):
@@ -332,4 +335,4 @@ def _free(context: Context, loop: ast.stmt, names: tuple[str, ...] = _COUNTERS) 
     return next((name for name in names if name not in taken), f"_{names[0]}")
 
 
-__all__ = ["run"]
+__all__ = ["run", "settled"]

@@ -29,6 +29,7 @@ from chainer2torch.plan.native.loaders import Need, need_of
 from chainer2torch.plan.native.loop_shapes import Loop, draw_of, loops_of, walk_over
 from chainer2torch.plan.native.left_iterators import is_left_at_end
 from chainer2torch.plan.native.objects import Concern, Objects, Use
+from chainer2torch.plan.native.python_walks import is_consumed, is_walked_where_made
 from chainer2torch.plan.questions.plain_batches import may_hold_lists
 from chainer2torch.rules.signature import BindError, Bound
 
@@ -51,6 +52,7 @@ class Form(enum.Enum):
     LOADER = "a DataLoader: every loop over it is a for loop"
     GIVEN = "what the updater or evaluator makes of it that gets it; nothing else reads it"
     ENDLESS = "native.endless over a DataLoader: next(), and nothing else"
+    ONCE = "iter(DataLoader(...)): what Python does with an iterator, and nothing else"
     BATCHES = "native.Batches around a DataLoader: next(), epoch, is_new_epoch"
 
 
@@ -134,18 +136,34 @@ def _form(objects: Objects, inst: Inst) -> Iterator | str:
     if loops and all(_is_idle(use) for use in rest):
         again = _read_again(objects, inst, loops) if not repeats(bound) else ""
         if again:
-            return again
+            return _once(objects, inst, bound) or again
         collates = all(loop.batch.converter is not None for loop in loops)
         if not collates and any(_needs_converter(loop) for loop in loops):
             return "some of its batches are converted in the loop, others not"
         return Iterator(Form.LOADER, bound, tuple(loops), collates)
     if not repeats(bound):
-        return "read in a loop that is not understood"
-    if not all(_is_idle(u) or _is_next(u) or _is_looped(u) or u.member in _COUNTS and is_load(u) for u in uses):
+        return _once(objects, inst, bound) or "read in a loop that is not understood"
+    if not all(_is_idle(u) or _is_walked(u) or u.member in _COUNTS and is_load(u) for u in uses):
         return "read in a way that is not understood"
-    drawn = all(_is_next(use) or use.member == "finalize" or _is_looped(use) for use in uses)
+    drawn = all(use.member == "finalize" or _is_walked(use) for use in uses)
     copied = any(is_copied(use) for use in objects.uses_of(inst))
     return Iterator(Form.ENDLESS if drawn and not copied else Form.BATCHES, bound, (), False)
+
+
+def _once(objects: Objects, inst: Inst, bound: Bound) -> Iterator | None:
+    """The form of an iterator without ``repeat`` that is walked over as Python does, whatever the turns."""
+    uses = objects.uses_of(inst)
+    if any(is_copied(use) or is_asked(use) for use in uses):
+        return None
+    if not all(_is_walked(use) or use.member == "finalize" and _is_idle(use) for use in uses if is_read(use)):
+        return None
+    maker = objects.analysis.makers[inst.site]
+    directly = all(is_walked_where_made(use, maker) for use in uses)
+    return Iterator(Form.LOADER if directly else Form.ONCE, bound, (), False)
+
+
+def _is_walked(use: Use) -> bool:
+    return _is_next(use) or _is_looped(use) or is_consumed(use)
 
 
 def _needs_converter(loop: Loop) -> bool:
@@ -156,7 +174,7 @@ def _needs_converter(loop: Loop) -> bool:
 
 def is_read(use: Use) -> bool:
     """Whether an expression does something with the iterator itself; others only hand it on."""
-    return bool(use.member) or walk_over(use.context, use.node) is not None or _is_next(use)
+    return bool(use.member) or _is_walked(use)
 
 
 def _is_work(use: Use) -> bool:

@@ -40,11 +40,11 @@ from chainer2torch.analysis.values import dataclass
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native import places
 from chainer2torch.plan.native.objects import Use
+from chainer2torch.plan.native.python_walks import is_on_the_way
 from chainer2torch.rules.signature import BindError
 
 _CONCAT = "chainer.dataset.concat_examples"
 _COUNTING = "builtins.enumerate"
-_WALKERS = frozenset({_COUNTING, "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "copy.copy", "copy.deepcopy"})
 _JUMPS: tuple[type[ast.stmt], ...] = (ast.Break, ast.Continue)
 _SAME = frozenset({"dataset", "batch_size"})  # attributes of a DataLoader, too
 _RATES = frozenset({"lr", "alpha", "eta", "momentum", "beta1", "beta2", "rho", "eps"})
@@ -99,8 +99,7 @@ def walk_over(context: Context, node: ast.expr) -> ast.For | ast.comprehension |
     """The loop over a value, which may be counted, shown or copied on the way: ``for i, x in enumerate(tqdm(it))``."""
     parent = context.source.parents[node]
     while isinstance(parent, ast.Call) and parent.args and parent.args[0] is node:
-        kind = context.kind(parent.func)
-        if not isinstance(kind, Ref) or kind.name not in _WALKERS:
+        if not is_on_the_way(context, parent):
             return None
         node, parent = parent, context.source.parents[parent]
     return parent if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node else None

@@ -60,17 +60,19 @@ def emit_base(objects: Objects, context: Context, decisions: Decisions) -> None:
 
 def _classes(analysis: Analysis) -> frozenset[ClassInfo]:
     found = [cls for cls in analysis.classes.values() if _only_goes_around(analysis, cls)]
-    named = _named_otherwise(analysis) if found else set()
+    named = named_otherwise(analysis) if found else set()
     return frozenset(cls for cls in found if cls not in named)
 
 
 def _only_goes_around(analysis: Analysis, cls: ClassInfo) -> bool:
     bases = cls.node.bases
     alone = len(bases) == 1 and not cls.node.keywords and not cls.node.decorator_list
-    if not alone or set(cls.methods) != {_METHOD} or not all(_may_stand(statement) for statement in cls.node.body):
+    if not alone or not set(cls.methods) <= {_METHOD} or not all(map(_may_stand, cls.node.body)):
         return False
     if options(analysis.kind(bases[0])) != (Ref(_EVALUATOR),):
         return False
+    if not cls.methods:
+        return True  # another name for what it reports, and no more
     node = cls.methods[_METHOD].node
     if not isinstance(node, ast.FunctionDef) or node.decorator_list or len(node.args.args) != 1:
         return False
@@ -86,7 +88,7 @@ def _may_stand(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Assign):
         return all(isinstance(target, ast.Name) and target.id in _SET for target in statement.targets)
     text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return isinstance(statement, ast.FunctionDef) or text
+    return isinstance(statement, (ast.FunctionDef, ast.Pass)) or text
 
 
 def _is_evaluation(call: ast.Call) -> bool:
@@ -108,7 +110,7 @@ def _is_understood(parents: dict[ast.AST, ast.AST], node: ast.Name) -> bool:
     return isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load) and parent.attr in _SAME
 
 
-def _named_otherwise(analysis: Analysis) -> set[ClassInfo]:
+def named_otherwise(analysis: Analysis) -> set[ClassInfo]:
     """The classes that something else is done with than to make an object: a class derives from one, a table has it."""
     found: set[ClassInfo] = set()
     for module in analysis.project.modules.values():
@@ -124,4 +126,4 @@ def _named_otherwise(analysis: Analysis) -> set[ClassInfo]:
     return found
 
 
-__all__ = ["emit_base", "goes_around", "meet_others", "used"]
+__all__ = ["emit_base", "goes_around", "meet_others", "named_otherwise", "used"]

@@ -103,7 +103,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 quiet=True,
             )
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
-        reached = _reached_by_eval(context) and not inside.methods
+        reached = reached_by_eval(context) and not inside.methods
         asked = not reached and _reached_if_called(context) and not inside.methods and not inside.asked
         if reached and isinstance(value, bool) and (value or not called):
             block = _plain_block(context, call, changes=not value)
@@ -248,7 +248,7 @@ def _free_name(
     return next((name for name in names if name not in used), None)
 
 
-def _reached_by_eval(context: Context) -> bool:
+def reached_by_eval(context: Context) -> bool:
     """Whether ``model.eval()`` reaches all that runs inside of a model: the native style has no other switch."""
     together = context.analysis.once(components)[context.module]
     flags = context.analysis.once(train_flags)
@@ -323,7 +323,7 @@ def _set_train(context: Context, decisions: Decisions, node: ast.expr, row: Row)
         decisions.mark(node, row, row.name, "manual", "a global mode is set; compat.set_train(mode) sets it")
         return
     operands = {f"m{i}": Operand(code=text) for i, text in enumerate(modules)}
-    settled = _reached_by_eval(context) and context.module in context.analysis.once(train_flags).settled
+    settled = reached_by_eval(context) and context.module in context.analysis.once(train_flags).settled
     if (
         settled
         and isinstance(statement.value, ast.Constant)

@@ -19,6 +19,7 @@ from chainer2torch.plan.native import (
     extension_names,
     extensions,
     finalizers,
+    looping_evaluators,
     handed as handed_updaters,
     manager_edits,
     managers,
@@ -78,6 +79,7 @@ def run(context: Context) -> Decisions:
     if handed:
         handed_updaters.emit(context, decisions, _gone(objects, context))
     own_evaluators.emit_base(objects, context, decisions)
+    looping_evaluators.emit(objects, context, decisions)
     own_extensions.emit(objects, context, decisions)
     extension_names.emit(objects, context, decisions)
     own_bases.emit(context, decisions)

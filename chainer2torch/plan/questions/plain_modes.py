@@ -23,6 +23,7 @@ from chainer2torch.plan.questions.config_names import entry_name
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVING = (ast.Return, ast.Yield, ast.YieldFrom)
 _CALLED_BY_TRAINERS = ("chainer.training.Extension", "chainer.training.Updater", "chainer.training.StandardUpdater")
+_EVALUATOR = "chainer.training.extensions.Evaluator"
 _EXTENDS = "extend"  # what a trainer is extended with runs between the steps of the training
 
 
@@ -95,8 +96,14 @@ def _in_doubt(analysis: Analysis) -> frozenset[str]:
 
 
 def _doubted(analysis: Analysis, module: ModuleInfo, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function is called where no name of it stands: ``model(x)``, ``dataset[i]``, ``Solver()``."""
+    """Whether a function is called where no name of it stands: ``model(x)``, ``dataset[i]``, ``Solver()``.
+
+    An evaluator's ``evaluate`` is called in test mode.
+    """
     name = function.name
+    if name == "evaluate" and function in analysis.functions:
+        owner = analysis.functions[function].cls
+        return owner is not None and analysis.derives(owner, _EVALUATOR)
     if not (name.startswith("__") and name.endswith("__") or name in ("forward", "get_example")):
         return False
     cls = analysis.functions[function].cls if function in analysis.functions else None

@@ -489,8 +489,10 @@ DRAWN = {
     "given away": "it = iterators.SerialIterator([1, 2], 1)\nprint(it)\nit.next()",
     "an unknown repeat": "def f(repeat):\n    it = iterators.SerialIterator([1, 2], 1, repeat=repeat)\n    it.next()",
     "its position": "it = iterators.SerialIterator([1, 2], 1)\nit.next()\nprint(it.current_position)",
-    "its end": "it = iterators.SerialIterator([1, 2], 1, repeat=False)\nit.next()",
-    "read again": "it = iterators.SerialIterator([1], 1, repeat=False)\nfor a in it:\n    pass\nfor b in it:\n    pass",
+    "its end": "it = iterators.SerialIterator([1, 2], 1, repeat=False)\nit.next()\nprint(it.epoch)",
+    "read again": (
+        "it = iterators.SerialIterator([1], 1, repeat=False)\nfor a in it:\n    it.epoch\nfor b in it:\n    pass"
+    ),
 }
 
 

@@ -244,6 +244,38 @@ def test_what_goes_around_the_evaluation_stands_on_that_of_the_library(tmp_path)
         np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=2e-5)
 
 
+def test_one_that_has_another_name_only(tmp_path):
+    start, end = AROUND.index("    def evaluate"), AROUND.index("def data(")
+    theirs, ours, code = both(AROUND[:start] + "\n\n" + AROUND[end:], head="")
+    assert "class TestModeEvaluator(extensions.Evaluator):" in code and "compat.Evaluator" not in code, code
+    expected, found = theirs["run"](str(tmp_path / "a")), ours["run"](str(tmp_path / "b"))
+    assert [entry.keys() for entry in found] == [entry.keys() for entry in expected] and "val/main/loss" in found[0]
+    for one, other in zip(expected, found):
+        np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=2e-5)
+
+
+HOOK = """def ask(evaluator):
+    return evaluator.converter
+
+
+def hook(evaluator):
+    hook.seen = evaluator.converter([(np.ones(2, 'f'), 1)], evaluator.device)[0].shape
+
+
+def data("""
+
+
+@pytest.mark.parametrize("base", ["TestModeEvaluator", "extensions.Evaluator"])
+@pytest.mark.parametrize("asked", ["hook", "ask", "lambda evaluator: hook(evaluator)"])
+def test_a_hook_that_asks_the_evaluator_for_more_keeps_its_base(base, asked, tmp_path):
+    start, end = AROUND.index("    def evaluate"), AROUND.index("def data(")
+    source = AROUND[:start] + "\n\n" + AROUND[end:].replace("def data(", HOOK, 1)
+    source = source.replace("TestModeEvaluator(test_iter, model, d", f"{base}(test_iter, model, eval_hook={asked}, d")
+    theirs, ours, code = both(source, head="")
+    assert "compat.Evaluator(" in code or "(compat.Evaluator):" in code, code
+    assert theirs["run"](str(tmp_path / "a"))[0].keys() == ours["run"](str(tmp_path / "b"))[0].keys()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
