@@ -16,6 +16,7 @@ from chainer2torch.plan.site import Site
 from chainer2torch.plan.stages import spelled
 from chainer2torch.rules.table import Row
 
+_OF_LIBRARIES, _DROPPED = "C2T091", "C2T092"  # libraries on Chainer; what the libraries of today have dropped
 NO_RULE = "no rule for this name"
 
 
@@ -122,9 +123,27 @@ class Decisions:
         ):
             # nothing of this place: one answer serves the whole file
             once = f"{code} {symbol}" if message == NO_RULE or self.context.choices.style != "native" else ""
+        shared = self._shared(row, site, once)
         self._into.append(
-            Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
+            Decision(
+                node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once, shared=shared
+            )
         )
+
+    def _shared(self, row: Row | None, site: Site, once: str) -> str:
+        """What a site asks of the whole project, and not of its place.
+
+        Which version of Chainer it was, and what takes the place of a name that has no counterpart: it is left, or
+        raises, wherever it is used. What a member of an array becomes is decided at each place.
+        """
+        if row is not None and row.once:
+            return row.next
+        if site.state != "manual" or site.symbol not in self.context.analysis.libraries and site.code != _DROPPED:
+            return ""
+        if site.code == _OF_LIBRARIES:
+            return f"{site.code} {site.message} {row.next if row is not None else ''}"
+        of_name = site.message in (NO_RULE, row.note if row is not None and row.state == "manual" else NO_RULE)
+        return f"{site.code} {site.symbol}" if of_name else ""
 
     def refine(
         self,
