@@ -125,6 +125,7 @@ class Decisions:
         ):
             # nothing of this place: one answer serves the whole file
             once = f"{code} {symbol}" if message == NO_RULE or self.context.choices.style != "native" else ""
+        once = once or shared
         shared = shared or self._shared(row, site)
         self._into.append(
             Decision(

@@ -110,3 +110,47 @@ def test_so_it_computes_the_same():
         old, new = original["f"](array), migrated["f"](tensor)
         assert new.dtype == torch.float32
         np.testing.assert_array_equal(old.array, new.detach().numpy())
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "print({})",
+        "print('Chainer', {})",
+        "print('Chainer: {{}}'.format({}))",
+        "print('Chainer: %s' % {})",
+        "print(f'Chainer: {{{}}}')",
+        "logging.info('Chainer: ' + {})",
+    ],
+)
+@pytest.mark.parametrize("name", ["chainer.__version__", "chainermn.__version__", "chainer.cuda.cupy.__version__"])
+def test_a_version_that_is_only_shown_is_that_of_pytorch(shown, name):
+    code = native(f"import logging\nimport chainer\nimport chainermn\n\n{shown.format(name)}\n")
+    assert code == f"import logging\nimport torch\n\n{shown.format('torch.__version__')}\n"
+
+
+@pytest.mark.parametrize("use", ["v = {}", "print(parse({}))", "save({})", "print({}, file=open('v', 'w')).x"])
+def test_a_version_that_something_is_done_with_is_asked(use):
+    assert "TODO" in native(f"import chainer\n\n{use.format('chainer.__version__')}\n")
+
+
+def test_words_of_version_1_in_one_dictionary_are_one_question():
+    text = """
+import chainer
+
+class Layer(object):
+    def __init__(self, in_size, out_size, bias=0):
+        self.in_size, self.out_size, self.bias = in_size, out_size, bias
+
+    def arguments(self):
+        return dict(self.__dict__.items())
+
+    def linear(self):
+        return chainer.links.Linear(**self.arguments())
+
+    def maxout(self):
+        return chainer.links.Convolution2D(**self.arguments())
+"""
+    result = migrate_source(text, options=Options(style="native"))
+    asked = [site.symbol for site in result.sites if "of version 1 of Chainer may be" in site.message]
+    assert len(asked) == 2 and result.code.count("may be among the arguments") == 1
