@@ -37,6 +37,7 @@ def ask_once(results: Mapping[str, ResultLike], reported: Iterable[str]) -> None
                 others[path, text] = set()
                 texts.update({(path, question): text for question in questions})
                 continue
+            result.code = _named(result.code, text, first[known[0]])
             result.code = _lines(text).sub("", result.code)
             for question in known:
                 asker = first[question]
@@ -44,6 +45,12 @@ def ask_once(results: Mapping[str, ResultLike], reported: Iterable[str]) -> None
     for (path, text), files in others.items():
         more = f" (also in {len(files)} other file{'s' * (len(files) > 1)}: the report lists them)" if files else ""
         results[path].code = _lines(text).sub(functools.partial(_with, more), results[path].code, 1)
+
+
+def _named(code: str, text: str, asker: str) -> str:
+    """The text in which an import that a marker below explains says where the marker is: a traceback shows the line."""
+    below = re.compile(rf"(# not migrated: the comment )below( says why\r?\n)(?=[ \t]*{re.escape(text)})")
+    return below.sub(lambda found: f"{found[1]}in {asker}{found[2]}", code)
 
 
 def _with(more: str, line: re.Match[str]) -> str:

@@ -109,3 +109,13 @@ def test_a_question_of_the_place_is_asked_in_every_file(tmp_path):
     run("migrate", "--output", out, src)
     found = marks(out)
     assert found["a.py"] and found["a.py"] == found["b.py"]
+
+
+def test_an_import_that_a_traceback_shows_says_which_file_has_the_marker(tmp_path):
+    text = "import chainer\n\n\ndef f():\n    return chainer.exporters.caffe.export(1, 2)\n"
+    src, out = tree(tmp_path / "src", a_py=text, b_py=text), tmp_path / "out"
+    run("migrate", "--output", out, src)
+    assert "    import chainer  # not migrated: the comment below says why\n    # TODO" in (out / "a.py").read_text()
+    assert "    import chainer  # not migrated: the comment in a.py says why\n    return" in (out / "b.py").read_text()
+    run("migrate", "--write", "--force", out)
+    assert "the comment in a.py says why" in (out / "b.py").read_text()
