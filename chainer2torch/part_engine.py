@@ -185,6 +185,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
         own.append(OwnFunction(own_classifier.DOTTED, *classifier))
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
+    result.asked = ledger.asked()
     if not edits and context.choices.text_only:
         return source
     if not edits:

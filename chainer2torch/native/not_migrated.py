@@ -27,7 +27,7 @@ class not_migrated:
             scope = scope.f_back
         lines = linecache.getlines(scope.f_code.co_filename)
         marks = [line.strip() for line in lines if f"): {self.__name__}" in line]
-        why = marks[0] if marks else "the TODO(chainer2torch) at its use says why"
+        why = marks[0] if marks else "the TODO(chainer2torch) at its first use says why"
         raise NotImplementedError(f"{self.__name__} was not migrated: {scope.f_code.co_filename}, {why}")
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise

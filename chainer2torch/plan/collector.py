@@ -16,7 +16,9 @@ from chainer2torch.plan.site import Site
 from chainer2torch.plan.stages import spelled
 from chainer2torch.rules.table import Row
 
+_OF_LIBRARIES, _DROPPED = "C2T091", "C2T092"  # libraries on Chainer; what the libraries of today have dropped
 NO_RULE = "no rule for this name"
+AS_VALUE = "passed as a value; no torch object means the same for every call"
 
 
 class Decisions:
@@ -94,10 +96,11 @@ class Decisions:
         replaces: tuple[Claim, ...] = (),
         difference: str = "",
         quiet: bool = False,
+        shared: str = "",
     ) -> None:
         """Gives a reference its state; the first decision stands. ``replaces``: what it takes the place of.
 
-        ``quiet``: it asks a person nothing, so only the report says it.
+        ``quiet``: it asks a person nothing, so only the report says it. ``shared``: what it asks of the whole project.
 
         With a declared ``difference`` what the row calls exact is close: equal but for that difference. Nothing is
         exact without a rule that says so, and whose examples run.
@@ -122,9 +125,30 @@ class Decisions:
         ):
             # nothing of this place: one answer serves the whole file
             once = f"{code} {symbol}" if message == NO_RULE or self.context.choices.style != "native" else ""
+        once = once or shared
+        shared = shared or self._shared(row, site)
         self._into.append(
-            Decision(node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once)
+            Decision(
+                node, site=site, advice=advice, rule=rule, replaces=replaces, quiet=quiet, once=once, shared=shared
+            )
         )
+
+    def _shared(self, row: Row | None, site: Site) -> str:
+        """What a site asks of the whole project, and not of its place.
+
+        Which version of Chainer it was, and what takes the place of a name that has no counterpart: it is left, or
+        raises, wherever it is used. What a member of an array becomes is decided at each place.
+        """
+        if row is not None and row.once:
+            return row.next
+        if site.state != "manual" or site.symbol not in self.context.analysis.libraries and site.code != _DROPPED:
+            return ""
+        if site.message == NO_RULE:
+            return f"{site.code} {site.symbol}"
+        advice = row.next if row is not None else ""
+        of_row = row is not None and row.state == "manual" and site.message == row.note
+        whatever = of_row or site.message == AS_VALUE or site.code == _OF_LIBRARIES
+        return f"{site.code} {site.message} {advice}" if whatever else ""
 
     def refine(
         self,
@@ -182,7 +206,7 @@ class Decisions:
             self._into.append(Group(members, reason))
 
 
-__all__ = ["NO_RULE", "Decisions"]
+__all__ = ["AS_VALUE", "NO_RULE", "Decisions"]
 
 
 class _OnCondition:

@@ -59,6 +59,7 @@ class Decision:
     of: str = ""
     quiet: bool = False  # the report says it; no marker in the file
     once: str = ""  # the first place of a file that asks this has a marker
+    shared: str = ""  # what it asks, where one answer settles it for the whole project
 
     def claims(self) -> tuple[Claim, ...]:
         """The parts of the node that this decision takes."""

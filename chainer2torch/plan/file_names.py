@@ -203,7 +203,7 @@ class FileNames:
                 and not self.skipped.node(node)
                 and not any(_MARKER in line for line in self.comments_above(node))
                 and not self._is_marked_where_called(node)
-                and row.name not in self._asked_once
+                and row.state != "manual"  # what has no equal stays; its marker may stand in another file
             ):
                 return True
         return False
@@ -211,13 +211,6 @@ class FileNames:
     def _is_said_of_member(self, member: ast.Attribute) -> bool:
         """Whether what is left is a name below this one, or one that the program sets in a class of Chainer's."""
         return isinstance(self.analysis.kind(member), Ref) or isinstance(member.ctx, ast.Store)
-
-    @functools.cached_property
-    def _asked_once(self) -> frozenset[str]:
-        """What has no equal at all: its marker stands at the first place of the file, for all of them."""
-        markers = (line for line in self.source.text.splitlines() if _MARKER in line)
-        marked = (line.partition("): ")[2].partition(": ")[0] for line in markers)
-        return frozenset(name for name in marked if name in self.rules.rows and self.rules.rows[name].state == "manual")
 
     def _is_marked_where_called(self, node: ast.AST) -> bool:
         """Whether a variable has the name of Chainer's, and the marker is where that is called."""

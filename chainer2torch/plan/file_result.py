@@ -30,6 +30,8 @@ class FileResult:
     uses: frozenset[str] = frozenset()  # the helpers that it takes, also those of an earlier run
     # the members that the new text may name; None: not looked for
     said: frozenset[str] | None = dataclasses.field(default=None, compare=False)
+    # the markers that one answer settles for all files: the text of each, and what it asks
+    asked: tuple[tuple[str, tuple[str, ...]], ...] = ()
     python2: bool = False  # the file was Python 2, and was converted first
 
     @property
@@ -50,6 +52,7 @@ def plain(result: FileResult) -> dict[str, Any]:
         **{name: sorted(getattr(result, name) or ()) for name in _SETS},
         "said": None if result.said is None else sorted(result.said),
         "sites": [list(vars(site).values()) for site in result.sites],
+        "asked": result.asked,
         "kept": [list(vars(site).values()) for site in result.kept],
         "mentions": [list(vars(mention).values()) for mention in result.mentions],
     }
@@ -65,6 +68,7 @@ def of_plain(path: str, text: str, kept: Mapping[str, Any]) -> FileResult:
         text if kept["code"] is None else kept["code"],
         said=None if kept["said"] is None else frozenset(kept["said"]),
         sites=[Site(*site) for site in kept["sites"]],
+        asked=tuple((text, tuple(questions)) for text, questions in kept["asked"]),
         kept=[Site(*site) for site in kept["kept"]],
         mentions=[Mention(*mention) for mention in kept["mentions"]],
         **fields,

@@ -55,6 +55,8 @@ class Ledger:
         self.sites: dict[ast.AST, Site] = {}
         self.kept: dict[ast.AST, Site] = {}  # references that another stage migrates
         self.comments: dict[ast.AST, Comment] = {}  # the markers above sites for a person
+        self._asked: dict[str, list[str]] = {}  # the markers, with what their places ask of the project
+        self._shared: dict[ast.AST, str] = {}  # the sites that ask something of the whole project
         self._questions: dict[ast.AST, str] = {}  # the sites whose marker stands once a file for all that ask the same
         self.consumed: set[ast.AST] = set()  # root names of references that the edits replace
         self.needed: set[tuple[Scope, str]] = set()  # names that texts use which run as code
@@ -160,6 +162,8 @@ class Ledger:
         if not decision.refines:
             if present is None:
                 self._put(decision.node, site, decision.advice, decision.quiet)
+                if decision.shared:
+                    self._shared[decision.node] = decision.shared
                 if decision.once:
                     self._questions[decision.node] = decision.once
             return
@@ -180,6 +184,7 @@ class Ledger:
         self._tell(node)
         self.comments.pop(node, None)
         self._questions.pop(node, None)
+        self._shared.pop(node, None)
         if site.state in ("manual", "review") and not quiet:
             self.comments[node] = self._marker(node, site, advice)
 
@@ -304,12 +309,21 @@ class Ledger:
 
     def _markers(self, lives: Callable[[Edit], bool]) -> Iterator[Comment]:
         """The comments; what one answer settles is asked at the first of its places that the file keeps."""
-        asked: set[str] = set()
+        asked: dict[str, str] = {}
+        self._asked = {}
         for node, comment in sorted(self.comments.items(), key=lambda item: item[1].start):
-            question = self._questions.get(node) or self._cause(node, comment)
-            if lives(comment) and (question is None or question not in asked):
+            if not lives(comment):
+                continue
+            question = self._questions.get(node) or self._cause(node, comment) or comment.text
+            if question not in asked or question == comment.text:
                 yield comment
-                asked.update([question] if question is not None else [])
+            self._asked.setdefault(asked.setdefault(question, comment.text), []).append(self._shared.get(node, ""))
+
+    def asked(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The markers of the edits (``live``) that one answer settles for the whole project, and what they ask."""
+        return tuple(
+            (text, tuple(dict.fromkeys(questions))) for text, questions in self._asked.items() if "" not in questions
+        )
 
     def _cause(self, node: ast.AST, comment: Comment) -> str | None:
         """What a comment of the native style asks: a file asks it once, of whichever names it is."""

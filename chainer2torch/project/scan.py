@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from chainer2torch.project import candidates, files, hidden, ignored, notebooks, outward, submodules, transaction
+from chainer2torch.project.asked_once import ask_once
 from chainer2torch.project.files import Entry, FileError, Source
 from chainer2torch.project.imported import add_imported
 from chainer2torch.project.file_rows import row_of, row_of_requirements
@@ -211,6 +212,7 @@ def analyse(project: Project, engine: Engine) -> None:
         if not texts:
             continue
         tree.results = _run(engine, texts, tree, project.problems)
+        ask_once(tree.results, tree.reported)
         for path, result in tree.results.items():
             if result.error and path in tree.reported:
                 tree.broken.add(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from chainer2torch.project.asked_once import ask_once
 from chainer2torch.project.files import FileError
 from chainer2torch.project.output import Change
 from chainer2torch.project.scan import Project
@@ -31,6 +32,7 @@ def _check(tree: Tree, changes: dict[str, Change], engine: Engine) -> Iterable[F
     except Exception as error:  # noqa: B902 - it is a defect of ours, and so is what this looks for
         yield _defect(tree, "", f"a second run fails ({type(error).__name__}: {error})", None)
         return
+    ask_once(results, tree.reported)
     for path in tree.reported:
         if path in changes and path in results:
             result = results[path]

@@ -30,6 +30,7 @@ class ResultLike(Protocol):
     modules: frozenset[str] | None
     uses: frozenset[str]
     said: frozenset[str] | None
+    asked: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
     def changed(self) -> bool: ...

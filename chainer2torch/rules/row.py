@@ -160,7 +160,7 @@ class Row:
     keeps: frozenset[str] = frozenset()  # members without a row that the class has afterwards as before
     kind: str = ""  # one of KINDS; empty for a name of Chainer's
     loud: str = ""  # on which inputs PyTorch raises where Chainer gives a value (native style: "equal or raises")
-    once: bool = False  # the question is one of the project: a file has one marker for it, and the report every place
+    once: bool = False  # the question is one of the project: it has one marker for it, and the report every place
     quiet: bool = False  # a place for review that asks a person nothing: it is in the report, without a marker
     difference: str = ""  # the declared difference that every use of the name makes
     native: frozenset[str] = (

@@ -45,7 +45,7 @@ def test_what_is_computed_from_the_version_is_its_value() -> None:
 
 
 def test_the_version_itself_is_for_a_person() -> None:
-    result = migrate_source(HEAD + "print(chainer.__version__)\n")
+    result = migrate_source(HEAD + "save(chainer.__version__)\n")
     assert [site.state for site in result.sites] == ["manual"]
 
 

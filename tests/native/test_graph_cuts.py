@@ -218,3 +218,31 @@ def test_nothing_comes_from_behind_a_cut_on_another_way(steps: int) -> None:
     found, weight.grad = weight.grad, None
     sum((h * h).sum() for h in run(weight, first[-1].detach(), 2)).backward()
     assert torch.equal(found, weight.grad)
+
+
+GROWING = """
+MADE = {'tanh': eval('lambda: f', {'f': F.tanh})}
+
+def grow(name, x):
+    gen = MADE[name]()
+    for i in range(3):
+        y = gen(x)
+        y.unchain_backward()
+        x = y.data
+    return x
+
+def run(xs):
+    return [np.array(grow('tanh', chainer.Variable(xs[0])))]
+"""
+
+
+def test_what_is_called_holds_nothing_where_no_model_has_a_state():
+    theirs, ours, code = run(GROWING)
+    np.testing.assert_allclose(theirs[0], np.array(ours[0]), rtol=1e-6)
+    assert "unchain" not in code and "live" not in code
+
+
+@pytest.mark.parametrize("behind", ["gen(x).backward()", "opt.update(gen, x)"])
+def test_what_is_called_may_hold_something_where_the_function_goes_backward(behind):
+    code = migrated(GROWING.replace("        x = y.data\n", f"        x = y.data\n        {behind}\n")).code
+    assert "unchain_backward" in code

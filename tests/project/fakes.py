@@ -21,6 +21,7 @@ class Result:
     imports: frozenset = frozenset()
     modules: frozenset | None = None
     said: frozenset | None = None
+    asked: tuple = ()
 
     @property
     def changed(self):

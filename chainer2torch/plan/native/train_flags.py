@@ -173,9 +173,16 @@ def asks(analysis: Facts, name: str) -> bool:
 
 
 def tells_mode(source: Source, node: ast.expr) -> bool:
-    """Whether a call of a function of Chainer's says the mode, as in version 1: ``F.dropout(x, train=train)``."""
+    """Whether a call of a function of Chainer's says the mode, as in version 1: ``F.dropout(x, train=train)``.
+
+    ``F.dropout(x, ratio, train)`` says it, too: no later version takes three of its arguments by their place.
+    """
     call = source.parents.get(node)
-    return isinstance(call, ast.Call) and call.func is node and any(k.arg == "train" for k in call.keywords)
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return False
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    by_place = name == "dropout" and len(call.args) == 3 and not any(isinstance(a, ast.Starred) for a in call.args)
+    return by_place or any(k.arg == "train" for k in call.keywords)
 
 
 def _is_variable(analysis: Facts, source: Source, node: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.kinds import Ref
-from chainer2torch.plan.collector import Decisions
+from chainer2torch.plan.collector import AS_VALUE, Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.mode_values import emit_in_mode
 from chainer2torch.plan.questions.reading import differs_as_value
@@ -17,9 +17,7 @@ _CALLERS = (Ref("builtins.map"), Ref("functools.partial"))
 def emit_value(context: Context, decisions: Decisions, node: ast.expr, row: Row) -> None:
     """A name that is passed on as a value."""
     if row.value is None:
-        reason = (
-            row.note if row.state == "manual" else "passed as a value; no torch object means the same for every call"
-        )
+        reason = row.note if row.state == "manual" else AS_VALUE
         decisions.mark(node, row, row.name, "manual", reason)
         return
     if row.type_only and _called_through(context, node):

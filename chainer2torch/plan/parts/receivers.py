@@ -34,6 +34,7 @@ from chainer2torch.plan.questions.receivers import (
     tested_as_array,
 )
 from chainer2torch.plan.questions.rows import PARAMETERS
+from chainer2torch.plan.questions.values_from_elsewhere import is_from_elsewhere
 
 # Names that only Chainer's objects have, and the migrated ones lack: a value of unknown kind is most likely Chainer's.
 DISTINCTIVE = frozenset(
@@ -131,6 +132,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         "review",
         f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is",
         "C2T390",
+        quiet=isinstance(node.ctx, ast.Load) and is_from_elsewhere(context, node.value),
     )
 
 

@@ -23,6 +23,9 @@ from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
 
+_HIDDEN = "C2T010 words of version 1 among those that ** passes"
+
+
 def emit_starred(
     context: Context, decisions: Decisions, node: ast.Call, row: Row, site: ast.expr, receiver: ast.expr | None
 ) -> None:
@@ -64,7 +67,8 @@ def emit_starred(
             message = f"`{hidden}` of version 1 of Chainer may be among the arguments that ** passes; pass it by name"
             decisions.replace(node.func, row.value, {})
             decisions.use(site)
-            decisions.mark(site, row, row.name, "review", message, "C2T010")
+            # whoever makes that dictionary makes it for all such calls
+            decisions.mark(site, row, row.name, "review", message, "C2T010", shared=_HIDDEN)
             return
         emit_name(context, decisions, node.func, site, row)
 

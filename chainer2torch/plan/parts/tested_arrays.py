@@ -84,7 +84,24 @@ def _of_unknown(context: Context, decisions: Decisions, call: ast.Call) -> None:
         # one that is sent where the arrays go is where it has to be: beside arrays of a GPU Chainer refuses it
         sent = only_moves(context.source, call, lambda f: context.analysis.kind(f) in _TO_GPU)
         decisions.replace(call.args[1], "(numpy.ndarray, torch.Tensor)", {})
-        decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE, quiet=sent)
+        quiet = sent or _was_read(context, call)
+        decisions.mark(call.args[1], None, "numpy.ndarray", "review", _MAY_BE_TENSOR, _CODE, quiet=quiet)
+
+
+def _was_read(context: Context, call: ast.Call) -> bool:
+    """Whether a serializer gave the value, in the statement before the test of it: numbers and arrays, no Variable."""
+    test = context.source.line_statement(call)
+    function = context.source.enclosing(call, ast.FunctionDef)
+    if not isinstance(function, ast.FunctionDef) or function.name != "serialize" or len(function.args.args) != 2:
+        return False
+    block = next((b for _, b in ast.iter_fields(context.source.parents[test]) if isinstance(b, list) and test in b), [])
+    before = block[block.index(test) - 1] if test in block[1:] else None
+    return (
+        isinstance(before, ast.Assign)
+        and [ast.unparse(target) for target in before.targets] == [ast.unparse(call.args[0])]
+        and isinstance(before.value, ast.Call)
+        and ast.unparse(before.value.func) == function.args.args[1].arg
+    )
 
 
 def _is_of_both(context: Context, node: ast.expr) -> bool:

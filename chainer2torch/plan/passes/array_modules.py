@@ -293,6 +293,7 @@ def _missing(context: Context, decisions: Decisions, node: ast.Attribute) -> Non
             "manual",
             "the array module for tensors does not have this name; write it with torch",
             _CODE,
+            shared=f"{_CODE} xp.{node.attr}",
         )
 
 

@@ -14,6 +14,9 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Unwrap
 from chainer2torch.plan.questions.asked_names import is_name_of_chainer
 
+_OTHER_VERSIONS = frozenset({"chainermn.__version__", "chainer.backends.cuda.cupy.__version__"})
+_LOGS = frozenset({"debug", "info", "warning"})
+_SHOWN = "what is shown is the version of PyTorch"
 _ROOTS = frozenset({"chainer", "chainermn"})
 # a program that does without Chainer binds these to None: what it did then is no matter, it has PyTorch now
 MODULES = frozenset(
@@ -63,6 +66,7 @@ def run(context: Context) -> Decisions:
             _fold(context, decisions, node, value)
     _asked_modules(context, decisions)
     _versions(context, decisions)
+    _others(context, decisions)
     _copies(context, decisions)
     return decisions
 
@@ -102,6 +106,9 @@ def _versions(context: Context, decisions: Decisions) -> None:
         if not (names_it or holds_it):
             continue
         found = versions.computed(file, node, known)
+        if found is None and names_it and _is_shown(context, node):
+            _show(context, decisions, node)
+            continue
         if found is None or found[0] in seen or not names_it and not _decides(context, *found):
             continue  # what is computed from a name stays as it is, but for what decides
         outer, value = found
@@ -111,6 +118,38 @@ def _versions(context: Context, decisions: Decisions) -> None:
         else:
             _tell(context, decisions, outer)
             decisions.replace(outer, repr(value), {})
+
+
+def _others(context: Context, decisions: Decisions) -> None:
+    """The versions of ChainerMN and CuPy, where they are only shown."""
+    for node, name in context.analysis.names_in(context.source):
+        if name in _OTHER_VERSIONS and context.names_library(node) and _is_shown(context, node):
+            _show(context, decisions, node)
+
+
+def _is_shown(context: Context, node: ast.expr) -> bool:
+    """Whether a version goes into a text that is printed or logged, and nowhere else."""
+    call: ast.AST = node
+    while isinstance(above := context.source.parents.get(call), ast.expr):
+        formats = isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.attr == "format"
+        joins = isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mod, ast.Add))
+        if not formats and not joins and not isinstance(above, (ast.JoinedStr, ast.FormattedValue, ast.Tuple)):
+            break
+        call = above
+    statement = context.source.parents.get(above) if isinstance(above, ast.Call) else None
+    if not isinstance(above, ast.Call) or call not in above.args or not isinstance(statement, ast.Expr):
+        return False
+    shows = above.func.attr if isinstance(above.func, ast.Attribute) else ""
+    return context.kind(above.func) == Ref("builtins.print") or shows in _LOGS
+
+
+def _show(context: Context, decisions: Decisions, node: ast.expr) -> None:
+    """PyTorch's version in the place of another one, which asks a person nothing."""
+    name = context.reference(node) or versions.VERSION
+    row = context.rules.rows.get(name)
+    decisions.replace(node, "torch.__version__", {})
+    decisions.use(node)
+    decisions.mark(node, row, name, "review", _SHOWN, "C2T090", quiet=True)
 
 
 def _decides(context: Context, node: ast.expr, value: object) -> bool:

@@ -143,7 +143,7 @@ class _Function:
             or self._updates_behind(call)
         ):
             return None
-        names = tuple(name for name in use.kept if not self._is_number(name))
+        names = tuple(n for n in use.kept if not self._is_number(n) and not self._is_model_without_state(n))
         if any(receiver.id in group and set(names) & group - {receiver.id} for group in self._unpacked()):
             return None  # whether the cut reaches what came with it is not seen
         kinds = {name: self._kinds(name) for name in names}
@@ -208,8 +208,15 @@ class _Function:
     def _is_number(self, name: str) -> bool:
         """Whether a value that nobody knows is a number: Python's own functions of numbers take no Variable."""
         calls = [node for node in nodes_of(self.scope) if isinstance(node, ast.Call)]
-        given = [ast.unparse(a) for node in calls if ast.unparse(node.func).startswith("math.") for a in node.args]
-        return name in given
+        return name in [ast.unparse(a) for c in calls if ast.unparse(c.func).startswith("math.") for a in c.args]
+
+    def _is_model_without_state(self, name: str) -> bool:
+        """Whether a value that nobody knows is called, as no Variable is; no link keeps anything, nothing goes back."""
+        if self.state or any(kind != UNKNOWN for kind in self._kinds(name)):
+            return False
+        calls = [node.func for node in nodes_of(self.scope) if isinstance(node, ast.Call)]
+        backward = any(isinstance(f, ast.Attribute) and f.attr in ("backward", "update") for f in calls)
+        return not backward and any(isinstance(f, ast.Name) and f.id == name for f in calls)
 
     def _is_tensor(self, name: str, kinds: list[Kind], receiver: str) -> bool:
         if name == receiver or bool(kinds) and all(isinstance(k, Tensor) for k in kinds):

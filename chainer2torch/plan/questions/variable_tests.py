@@ -47,6 +47,7 @@ def wraps(
     if asks_for_array:
         of_variable, of_array = of_array, of_variable
     name = ast.unparse(test.args[0])
+    of_array = [statement for statement in of_array if not _moves(statement, name)]
     made = [
         node
         for branch in of_array
@@ -58,6 +59,14 @@ def wraps(
         and makes_variable(node.func)
     ]
     return len(made) == 1 and _without(of_variable, test.args[0], made) == _without(of_array, test.args[0], made)
+
+
+def _moves(statement: Any, name: str) -> bool:
+    """Whether a statement does nothing but move a value, ``if self.gpu: x.to_gpu()``: what lies there stays there."""
+    if isinstance(statement, ast.If):
+        asked = not any(isinstance(node, (ast.Call, ast.NamedExpr)) for node in nodes_of(statement.test))
+        return asked and not statement.orelse and all(_moves(inner, name) for inner in statement.body)
+    return isinstance(statement, ast.Expr) and ast.unparse(statement.value) == f"{name}.to_gpu()"
 
 
 def only_moves(source: Source, test: ast.Call, moves: Callable[[ast.expr], bool]) -> bool:
@@ -96,13 +105,25 @@ def _branches_of(source: Source, test: ast.Call) -> tuple[list[Any], list[Any]]:
     whole: ast.expr = test
     parent = source.parents[whole]
     negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-    if negated:
-        assert isinstance(parent, ast.UnaryOp)
+    if not negated and isinstance(parent, ast.Compare):  # `isinstance(x, ...) == False`
+        negated = _compared_with(parent, whole) is False
+        if _compared_with(parent, whole) is None:
+            return [], []
+    if isinstance(parent, (ast.UnaryOp, ast.Compare)):
         whole, parent = parent, source.parents[parent]
     if not (isinstance(parent, (ast.If, ast.IfExp)) and parent.test is whole):
         return [], []
     branches = _branches(source, parent)
     return branches[::-1] if negated else branches
+
+
+def _compared_with(test: ast.Compare, value: ast.expr) -> bool | None:
+    """True or False, if a value is compared with that and nothing else."""
+    with_what = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(test.ops[0], (ast.Eq, ast.Is)) or test.left is not value:
+        return None
+    known = isinstance(with_what, ast.Constant) and isinstance(with_what.value, bool)
+    return with_what.value if known else None  # type: ignore[attr-defined]
 
 
 def _branches(source: Source, node: ast.If | ast.IfExp) -> tuple[list[Any], list[Any]]:
