@@ -41,6 +41,8 @@ class Evaluator(extensions.Evaluator):
         super().__init__(iterators, target)
         vars(self).pop("name", None)  # where: name
         self.eval_hook, self._eval_func = eval_hook, eval_func  # where: eval_hook, eval_func, options_by_position
+        if eval_func is not None:  # where: .eval_func
+            vars(self)["eval_func"] = eval_func
         if isinstance(device, int):  # where: device_numbers, !device_names
             device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         if isinstance(device, (int, str)):  # where: device_names
@@ -64,6 +66,7 @@ class Evaluator(extensions.Evaluator):
             iterator = shallow_copy(iterator)
         function: Any = self._targets["main"]
         function = self._eval_func or function  # where: eval_hook, eval_func, options_by_position
+        function = vars(self).get("eval_func") or function  # where: .eval_func
         convert = self.converter
         convert = functools.partial(converted, convert)  # where: own_converters
         for batch in iterator:

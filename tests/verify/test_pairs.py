@@ -1,5 +1,7 @@
 """Pairs of snippets through both workers: what is equal passes, and every planted fault is found."""
 
+import dataclasses
+
 import pytest
 
 from chainer2torch.verify.judge.outcome import FAILED, PASSED, Pair
@@ -194,3 +196,33 @@ def test_halves_are_joined_in_order(monkeypatch):
     assert [o.status for o in halves.outcomes] == [o.status for o in whole.outcomes] == [PASSED, FAILED, PASSED, PASSED]
     assert [o.forward for o in halves.outcomes] == [o.forward for o in whole.outcomes]
     assert halves.versions == whole.versions and halves.problems == whole.problems == []
+
+
+# All outputs of one layer hang on the same weights: they are no independent draws, whatever their number.
+DRAWN = (
+    {"x": "f32[2000,30]"},
+    "l = L.Linear(30, 40, initialW=chainer.initializers.HeNormal())",
+    "l = nn.Linear(30, 40)\nnn.init.kaiming_normal_(l.weight)\nnn.init.zeros_(l.bias)",
+    "l(x)",
+    "l(x)",
+    {"compare": "moments", "grad": False},
+)
+FEW = ({"x": "f32[1000,3]"}, *(part.replace("30, 40", "3, 4") for part in DRAWN[1:3]), *DRAWN[3:])
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    rows = [(name, row, seed) for name, row in (("drawn", DRAWN), ("few", FEW)) for seed in range(12)]
+    pairs = [
+        dataclasses.replace(_link_pair(f"{name}-{seed}", name, row), seed=f"{name}{seed}") for name, row, seed in rows
+    ]
+    module = DRAWN[2].replace("kaiming", "xavier")
+    return run_pairs([*pairs, _link_pair("wrong", "drawn", (*DRAWN[:2], module, *DRAWN[3:]))], timeout=120).outcomes
+
+
+def test_weights_drawn_alike_are_equal_for_every_seed(drawn):
+    assert [(o.pair.id, o.reasons) for o in drawn[:-1] if o.status != PASSED] == []
+
+
+def test_weights_drawn_otherwise_are_found(drawn):
+    assert drawn[-1].status == FAILED and "instead of" in drawn[-1].reasons[0]

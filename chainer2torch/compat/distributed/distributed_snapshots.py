@@ -76,7 +76,7 @@ class MultiNodeSnapshot(Extension):
         if self.is_master:
             self.snapshot.on_error(trainer, exc, tb)
 
-    def finalize(self) -> None:  # type: ignore[override]
+    def finalize(self, manager: Any = None) -> None:
         """Waits until everything is written."""
         if self.is_master:
             self.snapshot.finalize()
@@ -156,7 +156,7 @@ class MultiNodeCheckpointer(Extension):
         if self._iterations:
             load_npz(self._file(self._iterations[-1]), trainer)
 
-    def finalize(self) -> None:  # type: ignore[override]
+    def finalize(self, manager: Any = None) -> None:
         """Removes the checkpoints: the training is done."""
         self._remove(self._iterations)
         self._iterations = []

@@ -1,4 +1,4 @@
-"""Extensions with Chainer's protocol under pytorch-pfn-extras: ``finalize()`` without argument, ``serialize``."""
+"""Extensions with Chainer's protocol under pytorch-pfn-extras: ``finalize()`` needs no argument, ``serialize``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Extension(ppe_extension.Extension, SerializableState):
     def initialize(self, trainer: Any) -> None:
         """Called before the training loop."""
 
-    def finalize(self) -> None:  # type: ignore[override]
+    def finalize(self, manager: Any = None) -> None:
         """Called after the training loop."""
 
     def on_error(self, trainer: Any, exc: Exception, tb: Any) -> None:
@@ -52,7 +52,7 @@ class _ExtensionAdapter(Extension):
         if function is not None:
             function(trainer)
 
-    def finalize(self) -> None:  # type: ignore[override]
+    def finalize(self, manager: Any = None) -> None:
         function = getattr(self.target, "finalize", None)
         if function is not None:
             function()

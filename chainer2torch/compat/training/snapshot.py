@@ -114,7 +114,7 @@ class Snapshot(Extension):
         name = self.filename(trainer) if callable(self.filename) else self.filename.format(trainer)
         self.writer(name, trainer.out, entries)
 
-    def finalize(self) -> None:  # type: ignore[override]
+    def finalize(self, manager: Any = None) -> None:
         """Waits for the writer."""
         if hasattr(self.writer, "finalize"):
             self.writer.finalize()

@@ -30,6 +30,7 @@ from chainer2torch.plan.questions.rows import PARAMETERS, receiver_kinds, row_of
 from chainer2torch.plan.questions.walked_parameters import is_walked_parameter
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_origins import may_lack_parameters
+from chainer2torch.plan.questions.xp_uses import makes_array
 from chainer2torch.rules.signature import Bound
 from chainer2torch.rules.table import Row
 
@@ -59,10 +60,10 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         return
     if node.attr in ("backward", "grad") and handed_over(context, decisions, node):
         return
-    kinds = _of_modules(receiver_kinds(context, node))
+    kinds = _of_modules(context, node, receiver_kinds(context, node))
     rows = [row_of_kind(context, k, node.attr) for k in kinds]
     found = [r for r in rows if r is not None]
-    if not found and node.attr == "ndarray" and Unknown() in kinds and _is_called(context, node):
+    if not found and Unknown() in kinds and makes_array(context, node):
         # of an array module, whichever it is; of tensors, `ndarray` is a class that takes other arguments
         decisions.replace(node, "self.empty", {"self": context.operand(node.value)})
         decisions.mark(node, None, "xp.Module.ndarray", "exact", "", "C2T320")
@@ -85,13 +86,10 @@ def member(context: Context, decisions: Decisions, node: ast.Attribute) -> None:
         _of_one_kind(context, decisions, node, row)
 
 
-def _is_called(context: Context, node: ast.Attribute) -> bool:
-    parent = context.source.parents.get(node)
-    return isinstance(parent, ast.Call) and parent.func is node
-
-
-def _of_modules(kinds: list[Kind]) -> list[Kind]:
+def _of_modules(context: Context, node: ast.Attribute, kinds: list[Kind]) -> list[Kind]:
     """NumPy, CuPy (which becomes one), or the array module of a device: what the helper has is called as NumPy's is."""
+    if makes_array(context, node):
+        kinds = [XP if isinstance(kind, Ref) and kind.name in CUPY else kind for kind in kinds]
     modules: list[Kind] = [kind for kind in kinds if isinstance(kind, Inst) and kind in (XP, EITHER)]
     if not modules:  # of most members
         return kinds

@@ -20,6 +20,7 @@ from chainer2torch.plan.questions.own_names import own_name
 from chainer2torch.plan.questions.receivers import seen_before
 from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.sequentials import is_made_here
+from chainer2torch.plan.questions.computed_names import asked_by_name
 from chainer2torch.plan.questions.asked_names import BY_OTHER_NAMES, OF_LINKS, RENAMED, STATISTICS
 from chainer2torch.plan.questions.stacked import may_hold_stacked
 from chainer2torch.plan.questions.stored import stored
@@ -148,6 +149,17 @@ def _has_weights(context: Context, node: ast.Attribute) -> bool:
     )
 
 
+def _is_child_by_name(context: Context, node: ast.Attribute) -> bool:
+    """``getattr(self, name).gamma`` of a link, also through a variable: most likely one of its children."""
+    function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+    given: list[ast.expr] = [node.value]
+    if isinstance(node.value, ast.Name) and function is not None:
+        assigned = within(function).of(ast.Assign)
+        given = [s.value for s in assigned if any(ast.unparse(t) == node.value.id for t in s.targets)]
+    owners = [asked_by_name(value) for value in given]
+    return any(owner is not None and context.analysis.is_link(context.analysis.kind(owner)) for owner in owners)
+
+
 def _is_of_layer(context: Context, node: ast.Attribute) -> bool:
     """Whether the code around ``bn.N`` asks the same for what layers alone have: ``bn.avg_mean``, also by its text."""
     around = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef) or context.source.tree
@@ -183,6 +195,7 @@ def _attribute(context: Context, decisions: Decisions, node: ast.Attribute) -> N
                 and parent.attr in _OF_PARAMETERS
                 or _is_asked_for(parent)
                 or _has_weights(context, node)
+                or _is_child_by_name(context, node)
             )
             or node.attr == "decay"
             and isinstance(parent, ast.Assign)

@@ -7,6 +7,7 @@ import ast
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.functions_around import functions_around
 from chainer2torch.plan.questions.paths import FUNCTIONS, is_path, root_name
+from chainer2torch.plan.questions.sure_names import may_lack_value
 
 
 def modules_around(context: Context, statement: ast.stmt) -> list[str]:
@@ -31,7 +32,8 @@ def modules_around(context: Context, statement: ast.stmt) -> list[str]:
             and context.analysis.is_link(context.analysis.kind(node))
         ):
             found[ast.unparse(node)] = None
-    return [text for text in found if not any(text.startswith(other + ".") for other in found)]
+    sure = [text for text in found if not may_lack_value(context, text.partition(".")[0].partition("[")[0], statement)]
+    return [text for text in sure if not any(text.startswith(other + ".") for other in sure)]
 
 
 def _is_later(

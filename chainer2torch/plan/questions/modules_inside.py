@@ -35,6 +35,7 @@ from chainer2torch.plan.questions.paths import (
     values_in,
 )
 from chainer2torch.plan.questions.runs_no_module import BUILTINS, OF_HOST_OBJECTS, left_out
+from chainer2torch.plan.questions.sure_names import may_lack_value
 
 _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
@@ -86,7 +87,7 @@ class ModulesInside:
         self._sure = self._passed_over = False
         self._native = context.choices.style == "native"
         self._look(body, self._outside, loops_in(statement))
-        for text in [text for text in self._found if self._is_of_heirs(text)]:
+        for text in [text for text in self._found if self._is_of_heirs(text) or self._may_lack_value(text)]:
             del self._found[text]
             self.unnamed = True
         # a method of an object that nothing is known of may run the only module there is
@@ -100,6 +101,10 @@ class ModulesInside:
             return False
         owners = [one for one in self._context.analysis.mro(cls) if one != "builtins.object"]
         return all(isinstance(o, ClassInfo) and name not in o.attrs and name not in o.methods for o in owners)
+
+    def _may_lack_value(self, text: str) -> bool:
+        """Whether a name has no value where the block begins: the call inside may stand behind a condition, too."""
+        return may_lack_value(self._context, text.partition(".")[0].partition("[")[0], self._statement)
 
     @property
     def expressions(self) -> list[str]:

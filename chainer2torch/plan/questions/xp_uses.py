@@ -175,9 +175,15 @@ def function_of(analysis: Analysis, callee: Kind) -> FuncInfo | None:
 def row_of(context: Context, part: ast.Attribute) -> Row | None:
     """The row of a function or constant of an array module: ``xp.zeros``, ``cuda.cupy.random.seed``."""
     kind = context.kind(part.value)
-    if isinstance(kind, Ref) and kind.name in CUPY and part.attr != "ndarray":
+    if isinstance(kind, Ref) and kind.name in CUPY and (part.attr != "ndarray" or makes_array(context, part)):
         kind = XP  # a class asks for CuPy itself: `isinstance(x, cuda.cupy.ndarray)`
     return row_of_kind(context, kind, part.attr) if isinstance(kind, Inst) else None
+
+
+def makes_array(context: Context, part: ast.Attribute) -> bool:
+    """``cupy.ndarray((2, 3))``: called, the class is the function ``empty``, where ``torch.Tensor`` takes values."""
+    parent = context.source.parents.get(part)
+    return part.attr == "ndarray" and isinstance(parent, ast.Call) and parent.func is part
 
 
 def _asks_for_host(context: Context, compare: ast.Compare, node: ast.expr) -> bool:

@@ -202,18 +202,24 @@ def on_gpu(tree):
 
 
 def _sample(case, inputs):
-    """Many runs of a random function: the values of each output and gradient in one long row."""
+    """Many runs of a random function: the values of each output and gradient in one long row.
+
+    Links are built anew for each run: their weights may be all that is random.
+    """
     samples = {}
     record = {}
     namespace = execute(case)
-    chainer_gpu.send_links(find_links(namespace).values(), case.get("device", "cpu"))
-    for runs in range(case["repeat"]):
+    weights = sum(p.size for link in find_links(namespace).values() for p in link.params() if p.data is not None)
+    for runs in range(wire.sample_runs(case["repeat"], weights)):
         if wire.is_enough(runs, samples):
             break
+        if weights and runs:
+            namespace = execute(dict(case, seed=case["seed"] + runs))
+        chainer_gpu.send_links(find_links(namespace).values(), case.get("device", "cpu"))
         record, arrays, _ = run(case, inputs, namespace)
         for name, array in arrays.items():
             if not name.startswith("gy/"):
-                samples.setdefault(name, []).append(array.ravel())
+                samples.setdefault(name, []).append(wire.of_one_build(array, weights) if weights else array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 

@@ -42,9 +42,6 @@ def run_case(case: dict[str, Any], inputs: Any, job: dict[str, Any]) -> tuple[di
             namespace = execute(case)
             modules = find_modules(namespace)
             if case.get("compare") == "moments":
-                for module in modules.values():
-                    module.to(job.get("device", "cpu"))
-                    module.train(case.get("mode", "train") == "train")
                 return _sample(case, inputs, job, namespace)
             phase = "weights"
             for name, file in case.get("weights", {}).items():
@@ -204,15 +201,25 @@ def on_gpu(tree: Any) -> list[str]:
 def _sample(
     case: dict[str, Any], inputs: Any, job: dict[str, Any], namespace: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Many runs of a random function: the values of each output and gradient in one long row."""
+    """Many runs of a random function: the values of each output and gradient in one long row.
+
+    Modules are built anew for each run: their weights may be all that is random.
+    """
     samples: dict[str, list[Any]] = {}
     record: dict[str, Any] = {}
-    for runs in range(case["repeat"]):
+    parameters = [p for module in find_modules(namespace).values() for p in module.parameters()]
+    weights = sum(p.numel() for p in parameters if not is_lazy(p))
+    for runs in range(wire.sample_runs(case["repeat"], weights)):
         if wire.is_enough(runs, samples):
             break
+        if weights and runs:
+            namespace = execute(dict(case, seed=case["seed"] + runs))
+        for module in find_modules(namespace).values():
+            module.to(job.get("device", "cpu"))
+            module.train(case.get("mode", "train") == "train")
         record, arrays = run(case, inputs, job, namespace)
         for name, array in arrays.items():
-            samples.setdefault(name, []).append(array.ravel())
+            samples.setdefault(name, []).append(wire.of_one_build(array, weights) if weights else array.ravel())
     return record, {name: numpy.concatenate(rows) for name, rows in samples.items()}
 
 

@@ -216,11 +216,23 @@ def failure(phase, error):
 # So many values of each output and gradient are a sample: what gives many at a time is repeated less often.
 SAMPLE = 40000
 _SAMPLE_RUNS = 20
+# Most values of an output that depends on weights which were drawn once: all of them together are no independent draws.
+_OF_ONE_BUILD = 8000
 
 
 def is_enough(runs, samples):
     """Whether a random function that ran so often has given enough of each: lists of arrays by name."""
     return runs >= _SAMPLE_RUNS and all(sum(part.size for part in parts) >= SAMPLE for parts in samples.values())
+
+
+def of_one_build(array, weights):
+    """So many values of what layers gave with one draw of their weights that these are nearly independent, in a row."""
+    return sample(array, min(weights, _OF_ONE_BUILD)).ravel()
+
+
+def sample_runs(repeat, weights):
+    """How often a random function runs at most; one whose weights are drawn before it needs several draws of these."""
+    return max(repeat, _SAMPLE_RUNS, 4000 // weights) if weights else repeat
 
 
 def sample(array, most):
