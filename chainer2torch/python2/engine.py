@@ -230,6 +230,5 @@ def _placed(result: FileResult, old: str, modern: Modern) -> FileResult:
         sites=sorted(sites, key=lambda site: (site.line, site.column, site.symbol)),
         kept=[modern.lines.site(site) for site in result.kept],
         mentions=mentions,
-        asked=(*result.asked, *questions.asked_of_project(result.code)),
         python2=True,
     )

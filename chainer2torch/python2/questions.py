@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from chainer2torch.analysis.source import Source
@@ -13,7 +12,6 @@ from chainer2torch.python2.division import Division
 from chainer2torch.python2.texts import encoded, read_as_text
 from chainer2torch.python2.names import replaced
 
-_MORE = re.compile(r" \(\d+ more of this file in the report\)$")
 DIVISION, OTHER = "C2T018", "C2T019"
 # What a marker looks like while the file is migrated: no pass of the planner may take it for one of its own.
 MARK = "# TODO(python2 "
@@ -194,17 +192,6 @@ def marked(source: Source, questions: Iterable[Question]) -> str:
         more = f" ({others} more of this file in the report)" if others else ""
         together.setdefault(begin, []).append(f"{blank}{MARK}{code}): {symbol}: {message}{more}{newline}")
     return replaced(source.text, [(begin, begin, "".join(texts)) for begin, texts in together.items()])
-
-
-def asked_of_project(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The markers about divisions in a converted text, as they are written in the end, and what each of them asks.
-
-    Whether a program counted on them is known for all its files, or for none.
-    """
-    for line in text.splitlines():
-        mark = line.strip()
-        if mark.startswith(f"{MARK}{DIVISION}): "):
-            yield mark.replace(MARK, "# TODO(chainer2torch "), (_MORE.sub("", mark),)
 
 
 def _above(source: Source, statement: ast.stmt) -> int:

@@ -1,4 +1,4 @@
-"""Helpers that are extensions end under Chainer's trainer and under pytorch-pfn-extras' manager, which hands itself over."""
+"""Helpers that are extensions end under Chainer's trainer, and under the manager of ppe, which hands itself over."""
 
 import importlib
 import inspect

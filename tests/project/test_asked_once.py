@@ -57,7 +57,16 @@ def marks(folder):
     }
 
 
-@pytest.mark.parametrize("text", [SCALED, LIBRARY, CUDNN, DIVIDED], ids=["version", "library", "cudnn", "division"])
+def test_each_file_asks_for_its_own_divisions(tmp_path):
+    """Whether the numbers of one file are integers says nothing of another's."""
+    src, out = tree(tmp_path / "src", a_py=DIVIDED, b_py=DIVIDED), tmp_path / "out"
+    run("migrate", "--output", out, src)
+    found = marks(out)
+    assert [len(lines) for lines in found.values()] == [1, 1], found
+    assert not any("other file" in line for lines in found.values() for line in lines)
+
+
+@pytest.mark.parametrize("text", [SCALED, LIBRARY, CUDNN], ids=["version", "library", "cudnn"])
 def test_the_first_file_asks_and_counts_the_others(tmp_path, text):
     src, out = tree(tmp_path / "src", a_py=text, b_py=text, c_py=text), tmp_path / "out"
     run("migrate", "--output", out, src)
