@@ -25,7 +25,12 @@ from chainer2torch.rules.stage_names import STYLES
     ],
 )
 @click.argument("source", metavar="IN", type=PATH)
-@click.option("--model", required=True, metavar="MODULE:CLASS", help="The migrated model, importable from here.")
+@click.option(
+    "--model",
+    required=True,
+    metavar="MODULE:CLASS",
+    help="The migrated model, or a function that makes it; importable from here.",
+)
 @click.option("--args", default="[]", metavar="JSON", help="Its constructor arguments: a list or an object.")
 @click.option(
     "-o",
