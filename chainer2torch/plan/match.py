@@ -27,7 +27,7 @@ from chainer2torch.analysis.kinds import (
 )
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.analysis.versions import COMPARISONS
-from chainer2torch.plan.argument_guards import calls_nothing, is_negative, is_path
+from chainer2torch.plan.argument_guards import calls_nothing, is_negative
 from chainer2torch.plan.array_guards import ARRAY_TESTS, dtype_named, is_torch_dtype, property_of
 from chainer2torch.plan.question import ARITHMETIC, UNDECIDED, Question, Undecided, parsed
 from chainer2torch.rules.row import Case
@@ -283,7 +283,7 @@ _OF_ONE_ARGUMENT: Mapping[str, Callable[[Question], Callable[[ast.expr], bool]]]
     "is_single": lambda q: q.is_single,
     "calls_nothing": lambda q: calls_nothing,
     "is_filled": lambda q: q.is_filled,
-    "is_path": lambda q: is_path,
+    "is_path": lambda q: q.is_path,
     "is_steady": lambda q: q.is_steady,
     "is_negative": lambda q: lambda node: is_negative(node, q.kind(node)),
 }

@@ -76,6 +76,7 @@ class Question:
     is_single: Callable[[ast.expr], bool] = lambda _: False  # whether nothing uses a value as a list
     is_gpu_number: Callable[[ast.expr], bool] = lambda _: False  # whether a device is given as a number
     is_steady: Callable[[ast.expr], bool] = lambda _: False  # whether it is a name that keeps its value
+    is_path: Callable[[ast.expr], bool] = argument_guards.is_path  # whether it may be written twice
     is_item: Callable[[ast.expr], bool] = lambda _: False  # whether a loop takes it out of a list
     is_made: Callable[[ast.expr], bool] = lambda _: False  # whether a call makes an array that torch can make itself
     is_filled: Callable[[ast.expr], bool] = argument_guards.is_filled  # whether an argument is zeros or ones

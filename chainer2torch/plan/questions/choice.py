@@ -34,6 +34,7 @@ from chainer2torch.plan.questions.rows import row_at
 from chainer2torch.plan.questions.scales import minor_version, scaled_by_version
 from chainer2torch.plan.questions.seeds import seeds
 from chainer2torch.plan.questions.single_arrays import is_item, is_single
+from chainer2torch.plan.questions.read_twice import may_be_read_twice
 from chainer2torch.plan.questions.steady_names import is_steady
 from chainer2torch.plan.questions.stacked_columns import gives_single_examples
 from chainer2torch.plan.questions.summed_losses import is_summed
@@ -110,6 +111,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         is_gpu_number=lambda node: moves_by_number(context, node),
         is_item=lambda node: is_item(context, node),
         is_steady=lambda node: is_steady(context, node),
+        is_path=lambda node: may_be_read_twice(context, node),
         is_made=lambda node: maker(context, node) is not None,
         is_filled=lambda node: stays_filled(context, node),
         brought_back=lambda: is_brought_back(context, call),
