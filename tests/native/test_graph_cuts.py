@@ -246,3 +246,35 @@ def test_what_is_called_holds_nothing_where_no_model_has_a_state():
 def test_what_is_called_may_hold_something_where_the_function_goes_backward(behind):
     code = migrated(GROWING.replace("        x = y.data\n", f"        x = y.data\n        {behind}\n")).code
     assert "unchain_backward" in code
+
+
+PUT_AWAY = """
+def keep(model, x, held):
+    y = model(x)
+    {above}
+    y.unchain_backward()
+    {below}
+    return y
+
+
+def run(xs):
+    a, b = chainer.links.Linear(2, 2, initialW=1), chainer.links.Linear(2, 2, initialW=2)
+    held = {{}} if 'held[' in {above!r} + {below!r} else []
+    keep(a, xs[0], held)
+    h = held['y'] if isinstance(held, dict) else held[0]
+    a.cleargrads()
+    b.cleargrads()
+    F.sum(b(h) ** 2).backward()
+    return [np.array(b.W.grad), np.array(a.W.grad is None)]
+"""
+
+
+@pytest.mark.parametrize("put", ["held.append(y)", "held['y'] = y", "held.extend([y])"])
+def test_a_tensor_that_is_put_away_before_it_is_cut_is_a_question(put):
+    """The list has the tensor with its graph: where gradients pass the cut, the helper raises, and none is changed."""
+    code = migrated(PUT_AWAY.format(above=put, below="pass")).code
+    assert "unchain_backward" in code.split("def run")[0] and "y = y.detach()" not in code
+    theirs, ours, code = run(PUT_AWAY.format(above="pass", below=put))
+    assert "y = y.detach()" in code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected)

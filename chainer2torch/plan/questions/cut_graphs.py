@@ -20,9 +20,9 @@ from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of, within
 from chainer2torch.analysis.values import dataclass
+from chainer2torch.plan.questions.put_away import FILLING, is_put_away
 
 CUTS = "unchain_backward"
-_FILLING = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_STATE = frozenset({"LSTM", "StatefulGRU", "StatefulMGU", "StatefulPeepholeLSTM", "StatefulZoneoutLSTM"})
 
@@ -141,6 +141,7 @@ class _Function:
             or not isinstance(self.source.parents.get(call), ast.Expr)
             or not self._is_computed(receiver)
             or self._updates_behind(call)
+            or is_put_away(self.scope, receiver.id, call)
         ):
             return None
         names = tuple(n for n in use.kept if not self._is_number(n) and not self._is_model_without_state(n))
@@ -348,7 +349,7 @@ def _is_filled(source: Source, node: ast.Attribute) -> bool:
     while isinstance(outer, ast.Subscript) and isinstance(outer.ctx, ast.Load):
         outer = source.parents.get(outer)
     if isinstance(outer, ast.Attribute):
-        return outer.attr in _FILLING and isinstance(source.parents.get(outer), ast.Call)
+        return outer.attr in FILLING and isinstance(source.parents.get(outer), ast.Call)
     return isinstance(outer, ast.Subscript)
 
 
