@@ -47,8 +47,8 @@ def verify(tmp_path, original, variants, entries, *, pyproject="", modes=("train
     return found
 
 
-def migrated_tree(src, out):
+def migrated_tree(src, out, style="faithful"):
     """Migrates a tree; gives ``out``."""
-    done = run("migrate", "--style", "faithful", src, "-q", "-o", out)
+    done = run("migrate", "--style", style, src, "-q", "-o", out)
     assert done.returncode in (0, 1), done.stderr
     return out

@@ -54,6 +54,22 @@ def noise_from(stream: Any) -> None:
         values = torch.as_tensor(numpy.asarray(stream.rng.uniform(size=shape)))
         return values.to(device or "cpu", dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
 
+    def normal(
+        mean: Any = 0.0,
+        std: Any = 1.0,
+        size: Any = None,
+        *,
+        generator: Any = None,
+        dtype: Any = None,
+        device: Any = None,
+        **kwargs: Any,
+    ) -> torch.Tensor:
+        given = [value for value in (mean, std) if isinstance(value, torch.Tensor)]
+        shape = torch.broadcast_shapes(*(value.shape for value in given)) if given else tuple(size)
+        like = given[0] if given else torch.empty(0, dtype=dtype, device=device)
+        drawn: torch.Tensor = torch.as_tensor(numpy.asarray(stream.rng.standard_normal(tuple(shape)))).to(like)
+        return drawn.mul(std).add(mean)
+
     def gumbel_softmax(
         logits: torch.Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
     ) -> torch.Tensor:
@@ -66,6 +82,9 @@ def noise_from(stream: Any) -> None:
     functional.dropout = dropout
     functional.gumbel_softmax = gumbel_softmax
     torch.rand = rand  # type: ignore[assignment]
+    torch.normal = normal
+    for module in (torch.distributions.normal, torch.distributions.multivariate_normal):  # each has a name of its own
+        vars(module)["_standard_normal"] = lambda shape, dtype, device: normal(size=shape, dtype=dtype, device=device)
     # pack_sequence sorts by length: sequences of one length keep their order, however many there are
     torch.sort = functools.partial(torch.sort, stable=True)
     torch.rand_like = like(lambda shape: stream.rng.uniform(size=shape))
