@@ -79,7 +79,7 @@ class Nodes:
 
     def __init__(self, nodes: list[ast.AST]):
         self.nodes = nodes
-        self._of: dict[tuple[type[ast.AST], ...], list[ast.AST]] = {}
+        self._of: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] = {}
 
     @functools.cached_property
     def _places(self) -> dict[type[ast.AST], list[int]]:
@@ -98,6 +98,19 @@ class Nodes:
         return found
 
     @functools.cached_property
+    def named(self) -> dict[str, list[ast.Name]]:
+        """The nodes of variables by their names."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.of(ast.Name):
+            found.setdefault(node.id, []).append(node)
+        return found
+
+    @functools.cached_property
+    def kept(self) -> frozenset[str]:
+        """The names of members that something is kept under."""
+        return frozenset(node.attr for node in self.of(ast.Attribute) if node.ctx.__class__ is not ast.Load)
+
+    @functools.cached_property
     def keywords(self) -> dict[str | None, list[ast.keyword]]:
         """The arguments by keyword by their names; those of ``**`` have none."""
         found: dict[str | None, list[ast.keyword]] = {}
@@ -106,25 +119,25 @@ class Nodes:
         return found
 
     @overload
-    def of(self, first: type[A], /) -> list[A]: ...
+    def of(self, first: type[A], /) -> tuple[A, ...]: ...
 
     @overload
-    def of(self, first: type[A], second: type[B], /) -> list[A | B]: ...
+    def of(self, first: type[A], second: type[B], /) -> tuple[A | B, ...]: ...
 
     @overload
-    def of(self, first: type[A], second: type[B], third: type[C], /) -> list[A | B | C]: ...
+    def of(self, first: type[A], second: type[B], third: type[C], /) -> tuple[A | B | C, ...]: ...
 
     @overload
-    def of(self, *types: type[ast.AST]) -> list[ast.AST]: ...
+    def of(self, *types: type[ast.AST]) -> tuple[ast.AST, ...]: ...
 
-    def of(self, *types: type[ast.AST]) -> list[Any]:
+    def of(self, *types: type[ast.AST]) -> tuple[Any, ...]:
         """The nodes of these types (no abstract ones), in the order of ``nodes``, without a walk over all of them."""
         found = self._of.get(types)
         if found is None:
             known = [self._places[node_type] for node_type in types if node_type in self._places]
             places = known[0] if len(known) == 1 else sorted(itertools.chain.from_iterable(known))
-            self._of[types] = found = list(map(self.nodes.__getitem__, places))
-        return found[:]
+            self._of[types] = found = tuple(map(self.nodes.__getitem__, places))
+        return found
 
 
 class Source(Nodes):

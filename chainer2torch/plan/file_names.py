@@ -141,7 +141,7 @@ class FileNames:
         if row is None or row.signature is None or name in self.analysis.once(_asked_for):
             return False
         called = {call.func for call in self.source.of(ast.Call)}
-        read = [n for n in self.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+        read = [n for n in self.source.named.get(name, ()) if isinstance(n.ctx, ast.Load)]
         return bool(read) and all(n in called for n in read)
 
     @functools.cached_property

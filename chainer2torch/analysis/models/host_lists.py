@@ -71,7 +71,7 @@ def _imported(source: Source) -> frozenset[str]:
 
 
 def _is_read_on_host(source: Source, scope: ast.AST, name: str, libraries: frozenset[str]) -> bool:
-    uses = [n for n in source.of(ast.Name) if n.id == name]
+    uses = [*source.named.get(name, ())]
     inside = [n for n in uses if _scope(source, n) is scope]
     if any(n not in inside and _is_inner(source, n, scope) for n in uses) or _is_argument(scope, name):
         return False
@@ -111,7 +111,7 @@ def _handed_on(source: Source, call: ast.AST, use: ast.expr, libraries: frozense
     if place >= len(function.args.args) or any(isinstance(a, ast.Starred) for a in call.args):
         return False
     name = function.args.args[place].arg
-    uses = [n for n in source.of(ast.Name) if n.id == name and _scope(source, n) is function]
+    uses = [n for n in source.named.get(name, ()) if _scope(source, n) is function]
     inner = any(n.id == name and function in source.ancestors(n) and n not in uses for n in source.of(ast.Name))
     parents = [source.parents[n] for n in uses]
     parents = [source.parents[p] if isinstance(p, ast.keyword) else p for p in parents]

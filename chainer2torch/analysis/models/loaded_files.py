@@ -51,7 +51,7 @@ def _is_archive(source: Source, call: ast.Call) -> bool:
         return True
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         name = parent.targets[0].id
-        uses = [n for n in source.of(ast.Name) if n.id == name]
+        uses = [*source.named.get(name, ())]
         alone = all(n is parent.targets[0] or isinstance(n.ctx, ast.Load) for n in uses)
         return alone and any(_is_named_part(source.parents[n], n) for n in uses)
     return _is_named_part(parent, call)
@@ -72,7 +72,7 @@ def _is_used_as_array(source: Source, call: ast.Call) -> bool:
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return False
     name = parent.targets[0].id
-    uses = [n for n in source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    uses = [n for n in source.named.get(name, ()) if isinstance(n.ctx, ast.Load)]
     if _is_asked_as_array(source, parent.targets[0]):
         return True
     return bool(uses) and not any(_may_be_archive(source, use) for use in uses)
@@ -83,8 +83,8 @@ def _is_asked_as_array(source: Source, target: ast.Name) -> bool:
     function = source.enclosing(target, ast.FunctionDef, ast.AsyncFunctionDef)
     names = [
         n
-        for n in source.of(ast.Name)
-        if n.id == target.id and source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef) is function
+        for n in source.named.get(target.id, ())
+        if source.enclosing(n, ast.FunctionDef, ast.AsyncFunctionDef) is function
     ]
     parents = [source.parents[n] for n in names if isinstance(n.ctx, ast.Load)]
     alone = all(n is target or isinstance(n.ctx, ast.Load) for n in names)

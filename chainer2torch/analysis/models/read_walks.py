@@ -63,8 +63,8 @@ def _loads(source: Source, target: ast.expr | None) -> Iterator[ast.Name] | None
         if named
         else (
             n
-            for n in source.of(ast.Name)
-            if n.id == target.id and isinstance(n.ctx, ast.Load) and function in source.ancestors(n)
+            for n in source.named.get(target.id, ())
+            if isinstance(n.ctx, ast.Load) and function in source.ancestors(n)
         )
     )
 

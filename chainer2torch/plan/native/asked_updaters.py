@@ -61,7 +61,7 @@ def _members(context: Context, node: ast.expr) -> set[str]:
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         target = parent.targets[0]
         scope = context.scope(target, target.id)
-        names = [n for n in context.source.of(ast.Name) if n.id == target.id and n is not target]
+        names = [n for n in context.source.named.get(target.id, ()) if n is not target]
         loads = [n for n in names if context.scope(n, target.id) is scope]
         if all(isinstance(n.ctx, ast.Load) and _name_asked(context, context.source.parents[n], n) for n in loads):
             return set().union(*(_members(context, n) for n in loads))

@@ -119,7 +119,7 @@ def _has_more(module: ModuleInfo, node: ast.Attribute) -> bool:
         and read.value.id == node.value.id
         and source.parents.get(source.statement(read)) is suite
     ]
-    stores = (name for name in source.of(ast.Name) if isinstance(name, ast.Name) and name.id == node.value.id)
+    stores = (name for name in source.named.get(node.value.id, ()))
     bound = any(not isinstance(name.ctx, ast.Load) and name in nodes_of(suite) for name in stores)
     return not bound and any(read.attr in _OF_LAYERS for read in reads)
 

@@ -38,8 +38,8 @@ def _loads_of_name(context: Context, name: str, scope: ast.AST | None) -> str:
             context.analysis.kind(node) == UNKNOWN
             for module in context.analysis.project.modules.values()
             if module is not context.module and any(alias.name == name for alias in module.source.of(ast.alias))
-            for node in module.source.of(ast.Name)
-            if node.id == name and isinstance(node.ctx, ast.Load)
+            for node in module.source.named.get(name, ())
+            if isinstance(node.ctx, ast.Load)
         )
     return _UNSEEN.format(f"`{name}`") if unseen else ""
 
@@ -162,7 +162,7 @@ def written_in(context: Context, name: ast.expr) -> list[tuple[str, ast.expr]] |
 def _is_display(context: Context, name: ast.Name) -> bool:
     """Whether a name stands for nothing but dictionaries that are written down where it gets its value."""
     scope = context.scope(name, name.id)
-    stores = [n for n in context.source.of(ast.Name) if n.id == name.id and isinstance(n.ctx, ast.Store)]
+    stores = [n for n in context.source.named.get(name.id, ()) if isinstance(n.ctx, ast.Store)]
     bound = [context.source.parents[n] for n in stores if context.scope(n, n.id) is scope]
     return bool(bound) and all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Dict) for s in bound)
 

@@ -57,7 +57,7 @@ def _ends(analysis: Analysis, module: ModuleInfo, call: ast.Call) -> bool:
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not isinstance(parent.targets[0], ast.Name):
         return not _only_walked(analysis, module, call)
     name = parent.targets[0].id
-    loads = (n for n in module.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load))
+    loads = (n for n in module.source.named.get(name, ()) if isinstance(n.ctx, ast.Load))
     return not all(_only_walked(analysis, module, load) for load in loads)
 
 

@@ -58,11 +58,7 @@ def _are_two(one: Use, other: Use) -> bool:
 def is_made_for(context: Context, variable: ast.Name) -> bool:
     """Whether a variable is bound once, to what a call gives."""
     scope = context.scope(variable, variable.id)
-    stores = [
-        name
-        for name in context.source.of(ast.Name)
-        if isinstance(name, ast.Name) and name.id == variable.id and not isinstance(name.ctx, ast.Load)
-    ]
+    stores = [name for name in context.source.named.get(variable.id, ()) if not isinstance(name.ctx, ast.Load)]
     bound = [name for name in stores if context.scope(name, name.id) is scope]
     statement = context.source.parents[bound[0]] if len(bound) == 1 else None
     return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and len(statement.targets) == 1
@@ -211,7 +207,7 @@ def _is_only_returned(context: Context, target: ast.expr, function: ast.AST | No
     """Whether all that is done with a variable of a function is that the function returns it."""
     if not isinstance(target, ast.Name) or not isinstance(function, ast.FunctionDef):
         return False
-    loads = [n for n in context.source.of(ast.Name) if n.id == target.id and isinstance(n.ctx, ast.Load)]
+    loads = [n for n in context.source.named.get(target.id, ()) if isinstance(n.ctx, ast.Load)]
     own = [n for n in loads if context.scope(n, n.id) is function]
     return context.scope(target, target.id) is function and all(
         isinstance(context.source.parents[n], ast.Return) for n in own

@@ -24,7 +24,7 @@ def table_of(context: Context, maker: ast.Call) -> ast.expr | None:
     chosen = maker.func
     if isinstance(chosen, ast.Name):
         here = places.function_of(context, chosen)
-        names = [n for n in context.source.of(ast.Name) if isinstance(n, ast.Name) and n.id == chosen.id]
+        names = [*context.source.named.get(chosen.id, ())]
         names = [n for n in names if context.scope(n, n.id) is context.scope(chosen, chosen.id)]
         stores = [n for n in names if not isinstance(n.ctx, ast.Load)]
         if len(names) != 2 or len(stores) != 1 or places.function_of(context, stores[0]) is not here:

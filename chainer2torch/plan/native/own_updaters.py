@@ -171,7 +171,7 @@ def model_given(objects: Objects, context: Context, optimizer: ast.expr, setup: 
     """The model of ``opt = make_optimizer(model)``, a function of the project that sets the optimizer up."""
     if not isinstance(optimizer, ast.Name) or len(setup.args) != 1 or not isinstance(setup.args[0], ast.Name):
         return None
-    stores = [n for n in context.source.of(ast.Name) if n.id == optimizer.id and isinstance(n.ctx, ast.Store)]
+    stores = [n for n in context.source.named.get(optimizer.id, ()) if isinstance(n.ctx, ast.Store)]
     scope = context.scope(optimizer, optimizer.id)
     made = [context.source.parents[n] for n in stores if context.scope(n, n.id) is scope]
     if len(made) != 1 or not isinstance(made[0], ast.Assign) or not isinstance(made[0].value, ast.Call):

@@ -252,7 +252,7 @@ def name_of(context: Context, node: ast.expr, taken: ast.Call, what: str) -> str
         raise Unclear(f"{what} has no name")
     root = next(n for n in nodes_of(node) if isinstance(n, ast.Name))
     scope = function_of(context, taken)
-    bound = [n for n in context.source.of(ast.Name) if n.id == root.id and isinstance(n.ctx, ast.Store)]
+    bound = [n for n in context.source.named.get(root.id, ()) if isinstance(n.ctx, ast.Store)]
     if any(n.lineno > taken.lineno for n in bound if function_of(context, n) is scope):
         raise Unclear(f"`{root.id}` gets another value later")
     return ast.unparse(node)

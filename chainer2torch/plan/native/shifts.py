@@ -153,7 +153,7 @@ def _made(context: Context, node: ast.expr) -> ast.Call | None:
     if not isinstance(node, ast.Name):
         return node if isinstance(node, ast.Call) else None
     scope = context.scope(node, node.id)
-    same = [n for n in context.source.of(ast.Name) if isinstance(n, ast.Name) and n.id == node.id]
+    same = [*context.source.named.get(node.id, ())]
     stores = [n for n in same if n is not node and context.scope(n, n.id) is scope]
     statement = context.source.parents[stores[0]] if len(stores) == 1 else None
     if (

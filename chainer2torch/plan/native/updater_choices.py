@@ -72,8 +72,8 @@ def goes_to_unknown_updater(context: Context, node: ast.expr) -> bool:
     scope = context.scope(holder, holder.id)
     loads = [
         n
-        for n in context.source.of(ast.Name)
-        if n.id == holder.id and isinstance(n.ctx, ast.Load) and context.scope(n, n.id) is scope
+        for n in context.source.named.get(holder.id, ())
+        if isinstance(n.ctx, ast.Load) and context.scope(n, n.id) is scope
     ]
     made = [call for load in loads for call in _made_with(context, load)]
     rest = [

@@ -49,7 +49,7 @@ def _statements(context: Context, scope: ast.AST) -> list[Any]:
     """The assignments of a function, or outside of functions."""
     if isinstance(scope, ast.Module):
         return [n for n in context.source.of(ast.Assign) if context.source.enclosing(n, ast.FunctionDef) is None]
-    return within(scope).of(ast.Assign)
+    return list(within(scope).of(ast.Assign))
 
 
 def assigned(context: Context, node: ast.expr, function: ast.AST | None) -> list[ast.expr]:

@@ -86,7 +86,7 @@ def is_read(context: Context, node: ast.Attribute) -> bool:
         target, scope = assigned.targets[0], function_of(context, node)
         if not isinstance(target, ast.Name):
             return False
-        names = [n for n in context.source.of(ast.Name) if n.id == target.id and function_of(context, n) is scope]
+        names = [n for n in context.source.named.get(target.id, ()) if function_of(context, n) is scope]
         if sum(not isinstance(name.ctx, ast.Load) for name in names) != 1:
             return False
         return all(_is_looked_at(context, name, private) for name in names if name is not target)

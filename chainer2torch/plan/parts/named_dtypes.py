@@ -53,9 +53,7 @@ def _may_be_of_tensor(context: Context, node: ast.expr) -> bool:
 
 def _is_kept(context: Context, node: ast.Attribute) -> bool:
     """Whether a class of the file keeps something under that name: what cases of a test have there is NumPy's."""
-    return any(
-        other.attr == node.attr and isinstance(other.ctx, ast.Store) for other in context.source.of(ast.Attribute)
-    )
+    return node.attr in context.source.kept
 
 
 def _hands_on_dtypes(context: Context, tree: ast.Module) -> bool:

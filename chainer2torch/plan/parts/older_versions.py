@@ -330,8 +330,8 @@ def _is_registered_unseen(context: Context, node: ast.expr) -> bool:
     own = context.analysis.mro(cls)
     return not (
         any(isinstance(k, ClassInfo) and (node.attr in k.methods or node.attr in k.attrs) for k in own)
-        or any(a.attr == node.attr and not isinstance(a.ctx, ast.Load) for a in context.source.of(ast.Attribute))
-        or any(k.arg == node.attr for k in context.source.of(ast.keyword))
+        or node.attr in context.source.kept
+        or node.attr in context.source.keywords
     )
 
 

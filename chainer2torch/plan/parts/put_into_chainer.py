@@ -72,4 +72,4 @@ def _seen(context: Context, node: ast.expr, name: str) -> list[ast.expr]:
         if name in bound:
             return []
         function = context.source.enclosing(function, *_FUNCTIONS)
-    return [n for n in context.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    return [n for n in context.source.named.get(name, ()) if isinstance(n.ctx, ast.Load)]

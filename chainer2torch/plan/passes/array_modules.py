@@ -244,7 +244,7 @@ def _import_anywhere(context: Context, decisions: Decisions, node: ast.Import) -
     if bound is None or context.skipped.node(node):
         return
     name, module = bound
-    used = [n for n in context.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    used = [n for n in context.source.named.get(name, ()) if isinstance(n.ctx, ast.Load)]
     both = {other[1] for other in map(_module_import, context.source.of(ast.Import)) if other and other[0] == name}
     kinds = {context.kind(n) for n in used}
     between = {kind for kind in kinds if isinstance(kind, Ref) and kind.name in CUPY}  # behind the first, in its block

@@ -121,7 +121,7 @@ def _calls(
             return []
         if any(c.value == name and not _is_of_parser(module, c) for c in module.source.of(ast.Constant)):
             return []
-        named = [node for node in module.source.of(ast.Name) if node.id == name]
+        named = [*module.source.named.get(name, ())]
         members = [node for node in module.source.of(ast.Attribute) if node.attr == name]
         for node in (*named, *members):
             call = module.source.parents.get(node)

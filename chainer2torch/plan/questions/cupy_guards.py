@@ -41,7 +41,7 @@ def chosen_module(context: Context, block: ast.Try) -> tuple[ast.Import, ast.Imp
     if [name for name, _ in names] != ["cupy", "numpy"] or names[0][1] != names[1][1]:
         return None
     name = names[0][1]
-    used = [n for n in context.source.of(ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
+    used = [n for n in context.source.named.get(name, ()) if isinstance(n.ctx, ast.Load)]
     return (cupy, numpy, name) if all(context.analysis.kind(n) == XP for n in used) else None
 
 

@@ -67,7 +67,7 @@ def own_settings(analysis: Analysis, module: ModuleInfo, node: ast.AST) -> OwnSe
         return None
     if not all(isinstance(kind, Inst) and kind.cls == optimizer for kind in kinds):
         return None
-    stores = [n for n in source.of(ast.Name) if n.id == name.id and not isinstance(n.ctx, ast.Load)]
+    stores = [n for n in source.named.get(name.id, ()) if not isinstance(n.ctx, ast.Load)]
     if any(source.start(n) > source.start(name) and source.enclosing(n, *_FUNCTIONS) is scope for n in stores):
         return None
     run = analysis.once(meeting)[module]

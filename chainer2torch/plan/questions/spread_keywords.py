@@ -148,7 +148,7 @@ def _of_function(analysis: Analysis, source: Source, function: ast.FunctionDef, 
 def _of_module(context: Context, name: ast.Name) -> ast.expr | None:
     """What the one assignment of a file's variable gives it, if no other file reads it."""
     tree = context.source.tree
-    uses = [n for n in context.source.of(ast.Name) if n.id == name.id and context.scope(n, n.id) is tree]
+    uses = [n for n in context.source.named.get(name.id, ()) if context.scope(n, n.id) is tree]
     stored = [n for n in uses if not isinstance(n.ctx, ast.Load)]
     statement = context.source.statement(stored[0]) if len(stored) == 1 else None
     if (

@@ -35,7 +35,7 @@ def gives_single_examples(context: Context, call: ast.Call) -> bool:
     scope = context.scopes.get(target)
     if isinstance(scope, ast.Module) and _is_taken(context, target.id):
         return False
-    uses = [n for n in context.source.of(ast.Name) if n.id == target.id and context.scopes.get(n) is scope]
+    uses = [n for n in context.source.named.get(target.id, ()) if context.scopes.get(n) is scope]
     return all(not isinstance(n.ctx, ast.Load) or _asks_for_examples(context.analysis, context.source, n) for n in uses)
 
 

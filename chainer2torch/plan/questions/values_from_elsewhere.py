@@ -39,7 +39,7 @@ def _is_builtin(context: Context, name: ast.Name) -> bool:
 
 def _assigned_once(source: Source, name: str) -> ast.expr | None:
     """What the only statement of a file that binds a name assigns to it."""
-    bound = [n for n in source.of(ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
+    bound = [n for n in source.named.get(name, ()) if not isinstance(n.ctx, ast.Load)]
     if len(bound) != 1 or name in {a.arg for a in source.of(ast.arg)}:
         return None
     statement = source.parents.get(bound[0])
