@@ -31,7 +31,6 @@ from chainer2torch.analysis.kinds import (
     Union,
     options,
 )
-from chainer2torch.analysis.names_in_files import NamesInFile
 from chainer2torch.analysis.recorded_calls import called_name, calls_in, stops_recording
 from chainer2torch.analysis.scopes import is_own_of_expression
 from chainer2torch.analysis.sent_backward import losses_of_caller
@@ -102,7 +101,6 @@ class _Reading:
     def __init__(self, kind: Callable[[ast.AST], Kind], source: Source):
         self.kind = kind
         self.source = source
-        self.names = NamesInFile.of(source)
         self.numbers = itertools.count()
         self.shared: set[ast.Call] = set()
         self.cut: set[ast.Call] = set()
@@ -263,7 +261,7 @@ class _Reading:
         if isinstance(node, ast.BinOp):
             return self._comes_from_outside(node.left) and self._comes_from_outside(node.right)
         if isinstance(node, ast.Name):
-            return node.id not in self.names.open and not any(map(_may_compute, options(self.kind(node))))
+            return node.id not in self.source.open and not any(map(_may_compute, options(self.kind(node))))
         if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
             return isinstance(node, ast.Constant)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -274,7 +272,7 @@ class _Reading:
         kind = self.kind(function)
         if isinstance(kind, Ref):
             return kind.name.partition(".")[0] not in _COMPUTING
-        return isinstance(function, ast.Name) and kind == UNKNOWN and function.id not in self.names.bound
+        return isinstance(function, ast.Name) and kind == UNKNOWN and function.id not in self.source.assigned
 
     def _names(self, node: ast.AST, state: State) -> Value:
         found = NOTHING

@@ -106,6 +106,13 @@ class Nodes:
         return found
 
     @functools.cached_property
+    def open(self) -> frozenset[str]:
+        """The names of what may be a function or a caller's value."""
+        names = {n.func.id for n in self.of(ast.Call) if isinstance(n.func, ast.Name)}
+        names |= {n.name for n in self.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
+        return frozenset(names | {n.arg for n in self.of(ast.arg)})
+
+    @functools.cached_property
     def kept(self) -> frozenset[str]:
         """The names of members that something is kept under."""
         return frozenset(node.attr for node in self.of(ast.Attribute) if node.ctx.__class__ is not ast.Load)

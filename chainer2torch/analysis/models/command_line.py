@@ -37,7 +37,7 @@ def given(interpreter: Interpreter, owner: Kind, node: ast.Attribute) -> Kind | 
     if not isinstance(owner, Inst) or owner.cls != "argparse.Namespace" or not isinstance(node.value, ast.Name):
         return None
     source, kind = interpreter.module.source, interpreter.objects.get(owner.site, {}).get(_GIVEN + node.attr)
-    if any(not isinstance(other.ctx, ast.Load) for other in source.attributes.get(node.attr, ())):
+    if node.attr in source.kept:
         return None  # `args.gpu = ...`
     inner: ast.AST = node
     for outer in source.ancestors(node):

@@ -105,8 +105,8 @@ def _times_bound(source: Source, scope: ast.AST, name: str) -> int:
         a = scope.args
         times += sum(p.arg == name for p in (*a.posonlyargs, *a.args, *a.kwonlyargs))
         times += 2 * sum(p is not None and p.arg == name for p in (a.vararg, a.kwarg))
-    for node in source.of(ast.Name):
-        if node.id == name and not isinstance(node.ctx, ast.Load):
+    for node in source.named.get(name, ()):
+        if not isinstance(node.ctx, ast.Load):
             if source.enclosing(node, *_FUNCTIONS, ast.Lambda) is (scope if isinstance(scope, _FUNCTIONS) else None):
                 times += 1
     return times

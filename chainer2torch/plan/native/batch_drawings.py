@@ -59,7 +59,7 @@ def drawings_of(cls: ClassInfo) -> list[Drawing] | None:
     idle = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in _SAME and isinstance(n.ctx, ast.Load)}
     apart = idle | {_drawn_from(call) for call, _ in further_draws(cls)}
     held = [n for n in _holders(cls, nodes) if parents[n] not in apart]
-    said = {n.attr for n in nodes_of(cls.module.source.tree) if isinstance(n, ast.Attribute)}
+    said = cls.module.source.attributes
     found: dict[str, Drawing] = {}
     for name, method in methods.items():
         inside = list(nodes_of(method))

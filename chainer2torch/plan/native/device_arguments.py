@@ -66,8 +66,8 @@ def _own_position(context: Context, call: ast.Call) -> int | None:
 def _in_dictionary(context: Context, spread: ast.Name) -> list[ast.expr]:
     """The devices in ``options = {'device': args.gpu}``, ``options['device'] = 0``; none if something else reads it."""
     scope, found = context.scope(spread, spread.id), []
-    for node in context.source.of(ast.Name):
-        if node.id != spread.id or context.scope(node, node.id) is not scope or node is spread:
+    for node in context.source.named.get(spread.id, ()):
+        if context.scope(node, node.id) is not scope or node is spread:
             continue
         parent = context.source.parents[node]
         outer = context.source.parents[parent]

@@ -27,11 +27,8 @@ def stored(context: Context, target: ast.expr) -> str:
 
 def _loads_of_name(context: Context, name: str, scope: ast.AST | None) -> str:
     unseen = any(
-        node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and context.kind(node) == UNKNOWN
-        and context.scope(node, name) is scope
-        for node in context.source.of(ast.Name)
+        isinstance(node.ctx, ast.Load) and context.kind(node) == UNKNOWN and context.scope(node, name) is scope
+        for node in context.source.named.get(name, ())
     )
     if not unseen and scope is context.source.tree:
         unseen = any(

@@ -60,16 +60,13 @@ def _hides_optimizers(objects: Objects, context: Context, module: ModuleInfo) ->
     What stands in a function counts where a file that runs together with this one names it.
     """
     source = module.source
-    if any(_is_unseen(objects, module, call) for call in source.of(ast.Call)):
+    if any(_is_unseen(objects, module, source.parents[node]) for node in source.attributes.get("extend", ())):
         return True
     return any(
-        (
-            node.attr in ("_optimizers", "get_all_optimizers", "get_optimizer")
-            and objects.analysis.kind(source.parents[node]) == UNKNOWN
-            or node.attr == "get_all_optimizers"
-        )
+        (name == "get_all_optimizers" or objects.analysis.kind(source.parents[node]) == UNKNOWN)
         and not callers.is_idle(objects.analysis, module, node, objects.files_seen_from(context))
-        for node in source.of(ast.Attribute)
+        for name in ("_optimizers", "get_all_optimizers", "get_optimizer")
+        for node in source.attributes.get(name, ())
     )
 
 

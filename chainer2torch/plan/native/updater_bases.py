@@ -35,7 +35,7 @@ def _asks(objects: Objects, module: ModuleInfo) -> bool:
         not _OPTIONS.isdisjoint(said)
         or any(is_super(node.value) for node in source.attributes.get(_STEP, ()))
         or any(_is_value(objects, module, n) for n, name in objects.analysis.names_in(source) if name == _UPDATER)
-        or any(_has_many(objects, call) for call in source.of(ast.Call))
+        or any(_has_many(objects, call) for call in source.of(ast.Call) if len(call.args) > _MOST)
     )
 
 
@@ -49,8 +49,6 @@ def _is_value(objects: Objects, module: ModuleInfo, node: ast.AST) -> bool:
 
 def _has_many(objects: Objects, call: ast.Call) -> bool:
     """Whether an updater, or the base of one, gets an argument by position that only StandardUpdater has."""
-    if len(call.args) <= _MOST:
-        return False
     if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
         return True
     kinds = options(objects.analysis.kind(call.func))
