@@ -216,9 +216,8 @@ def _may_pad_examples(call: ast.Call) -> bool:
     if not converts:
         return not others and any(keyword.arg == "padding" for keyword in call.keywords)
     named = {keyword.arg for keyword in call.keywords}
-    return (
-        "padding" in named or None in named or len(call.args) > 2 or any(isinstance(a, ast.Starred) for a in call.args)
-    )
+    by_place = len(call.args) > 2 and last(call.func) != "partial"  # that would bind the examples as well
+    return "padding" in named or None in named or by_place or any(isinstance(a, ast.Starred) for a in call.args)
 
 
 @functools.lru_cache(maxsize=4096)

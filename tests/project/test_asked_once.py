@@ -1,5 +1,8 @@
 """A question that one answer settles for a whole project has one marker, which says how many files follow."""
 
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -120,11 +123,42 @@ def test_a_question_of_the_place_is_asked_in_every_file(tmp_path):
     assert found["a.py"] and found["a.py"] == found["b.py"]
 
 
-def test_an_import_that_a_traceback_shows_says_which_file_has_the_marker(tmp_path):
+def test_an_import_that_a_traceback_shows_says_what_the_marker_of_another_file_says(tmp_path):
     text = "import chainer\n\n\ndef f():\n    return chainer.exporters.caffe.export(1, 2)\n"
     src, out = tree(tmp_path / "src", a_py=text, b_py=text), tmp_path / "out"
     run("migrate", "--output", out, src)
     assert "    import chainer  # not migrated: the comment below says why\n    # TODO" in (out / "a.py").read_text()
-    assert "    import chainer  # not migrated: the comment in a.py says why\n    return" in (out / "b.py").read_text()
+    told = "    import chainer  # not migrated: (C2T090): chainer.exporters.caffe.export: Writes a model for Caffe;"
+    assert told in (out / "b.py").read_text()
+    before = (out / "b.py").read_text()
     run("migrate", "--write", "--force", out)
-    assert "the comment in a.py says why" in (out / "b.py").read_text()
+    assert (out / "b.py").read_text() == before
+
+
+LEFT = """\
+from chainer import cuda
+
+
+def handle(x):
+    return cuda.cudnn.get_handle() if x else 0
+
+
+def kernel(x):
+    return cuda.elementwise('T x', 'T y', 'y = x', 'id')(x) if x else 0
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_the_error_of_a_stand_in_has_the_words_of_a_marker_in_another_file(tmp_path, style):
+    src, out = tree(tmp_path / "src", a_py=LEFT, b_py=LEFT), tmp_path / "out"
+    run("migrate", "--style", style, "--output", out, src)
+    assert [len(lines) for lines in marks(out).values()] == [2, 0]
+    script = "import sys; sys.modules['chainer'] = None; import {}; {}.{}(1)"
+    for name in ("a", "b"):
+        for function, words in (("handle", "CuPy's bindings of cuDNN"), ("kernel", "A CUDA kernel written")):
+            command = [sys.executable, "-c", script.format(name, name, function)]
+            error = subprocess.run(command, cwd=out, capture_output=True, text=True).stderr
+            assert "NotImplementedError" in error and words in error.splitlines()[-1], error
+    before = {path: path.read_text() for path in out.rglob("*.py")}
+    run("migrate", "--style", style, "--write", "--force", out)
+    assert {path: path.read_text() for path in out.rglob("*.py")} == before
