@@ -69,7 +69,16 @@ def test_each_file_asks_for_its_own_divisions(tmp_path):
     assert not any("other file" in line for lines in found.values() for line in lines)
 
 
-@pytest.mark.parametrize("text", [SCALED, LIBRARY, CUDNN], ids=["version", "library", "cudnn"])
+WALKED = """\
+import chainer.functions as F
+
+
+def walk(y):
+    return F.relu(y.top.creator)
+"""
+
+
+@pytest.mark.parametrize("text", [SCALED, LIBRARY, CUDNN, WALKED], ids=["version", "library", "cudnn", "graph"])
 def test_the_first_file_asks_and_counts_the_others(tmp_path, text):
     src, out = tree(tmp_path / "src", a_py=text, b_py=text, c_py=text), tmp_path / "out"
     run("migrate", "--output", out, src)
@@ -133,6 +142,23 @@ def test_an_import_that_a_traceback_shows_says_what_the_marker_of_another_file_s
     before = (out / "b.py").read_text()
     run("migrate", "--write", "--force", out)
     assert (out / "b.py").read_text() == before
+
+
+KERNELS = """\
+from chainer import cuda
+from cupy.cuda import compiler
+
+
+def kernels(x):
+    text = compiler.compile_using_nvrtc('code')
+    return cuda.elementwise('T x', 'T y', text, 'id')(x), cuda.reduce('T x', 'T y', text, 'a + b', 'y = a', '0', 's')(x)
+"""
+
+
+def test_kernels_written_as_texts_are_one_question(tmp_path):
+    src, out = tree(tmp_path / "src", a_py=KERNELS, b_py=KERNELS), tmp_path / "out"
+    run("migrate", "--output", out, src)
+    assert [len(lines) for lines in marks(out).values()] == [1, 0]
 
 
 LEFT = """\
