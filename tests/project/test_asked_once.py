@@ -19,11 +19,11 @@ def layers(x, test=False):
 """
 LIBRARY = """\
 import chainer.links as L
-from chainercv.utils import apply_to_iterator
+from chainercv.evaluations import eval_detection_coco
 
 
 def predict(model, iterator):
-    return apply_to_iterator(model.predict, iterator)
+    return eval_detection_coco(model.predict, iterator)
 """
 CUDNN = """\
 from chainer import cuda
@@ -116,12 +116,12 @@ def test_what_this_run_does_not_write_asks_nothing_for_what_it_writes(tmp_path):
 
 
 def test_a_file_that_asks_something_else_as_well_keeps_its_marker(tmp_path):
-    other = LIBRARY + "\n\ndef show(it):\n    from chainercv.utils import ProgressHook\n\n    return ProgressHook(it)\n"
+    other = LIBRARY + "\n\ndef show(it):\n    from chainercv.links import SSD300\n\n    return SSD300(it)\n"
     src, out = tree(tmp_path / "src", a_py=LIBRARY, b_py=other), tmp_path / "out"
     run("migrate", "--output", out, src)
     found = marks(out)
     assert len(found["a.py"]) == 1 and "also in 1 other file:" in found["a.py"][0]
-    assert len(found["b.py"]) == 1 and "ProgressHook" in found["b.py"][0]
+    assert len(found["b.py"]) == 1 and "SSD300" in found["b.py"][0]
 
 
 def test_a_question_of_the_place_is_asked_in_every_file(tmp_path):

@@ -117,3 +117,12 @@ def test_what_is_walked_over_where_it_is_made_is_a_loader():
 def test_one_that_is_asked_for_more_keeps_its_counters(body):
     code = migrate_source(program(body), options=Options(style="native")).code
     assert "it = compat.Batches(DataLoader(data, 5, collate_fn=list)" in code, code
+
+
+def test_a_function_of_chainercvs_that_walks_over_it():
+    source = program(
+        "values = apply_to_iterator(model.predict, it)[1]", "from chainercv.utils import apply_to_iterator\n" + PROGRAM
+    )
+    code = migrate_source(source.replace("run(data)", "run(data, model)"), options=Options(style="native")).code
+    assert "it = iter(DataLoader(data, 5, collate_fn=list))" in code
+    assert "values = compat.apply_to_iterator(model.predict, it)[1]" in code
