@@ -154,9 +154,7 @@ def run(data, model):
 
 def test_what_walks_over_the_copy_of_an_evaluators_iterator_takes_a_loader():
     code = migrate_source(EVALUATED.replace("REPEAT", "repeat=False, "), options=Options(style="native")).code
-    assert (
-        "Scores(DataLoader(data, 5, collate_fn=list), model)" in code and "class Scores(extensions.Evaluator)" in code
-    )
+    assert "Scores(DataLoader(data, 5, collate_fn=list), model)" in code
     assert "compat.apply_to_iterator(target.predict, it)" in code
 
 
