@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import traceback
 from typing import Any, NoReturn
 
 
@@ -22,13 +23,10 @@ class not_migrated:
         return not_migrated(f"{self.__name__}.{name}")._raise()
 
     def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
-        scope: Any = sys._getframe(1)
-        while scope.f_code.co_filename == sys._getframe().f_code.co_filename and scope.f_back:
-            scope = scope.f_back
-        lines = linecache.getlines(scope.f_code.co_filename)
-        marks = [line.strip() for line in lines if f"): {self.__name__}" in line]
-        why = marks[0] if marks else "the TODO(chainer2torch) at its first use says why"
-        raise NotImplementedError(f"{self.__name__} was not migrated: {scope.f_code.co_filename}, {why}")
+        file = next(place.filename for place in traceback.extract_stack()[::-1] if place.filename != __file__)
+        said = [line.strip() for line in linecache.getlines(file) if f"): {self.__name__}" in line]
+        why = said[0] if said else "the TODO(chainer2torch) at its first use says why"
+        raise NotImplementedError(f"{self.__name__} was not migrated: {file}, {why}")
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise
     __setattr__ = __setitem__ = __contains__ = _raise

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from chainer2torch.project.tree import ResultLike
 
+_STAND_IN = re.compile(r"^[^#\n]*\bnot_migrated\('(?P<name>[\w.]+)'\)(?P<told>(?:  # \(C2T[^\r\n]*)?)", re.MULTILINE)
 _AND_IN_OTHERS = r" \(also in \d+ other files?: the report lists them\)"
 
 
@@ -37,8 +38,7 @@ def ask_once(results: Mapping[str, ResultLike], reported: Iterable[str]) -> None
                 others[path, text] = set()
                 texts.update({(path, question): text for question in questions})
                 continue
-            result.code = _named(result.code, text, first[known[0]])
-            result.code = _lines(text).sub("", result.code)
+            result.code = _lines(text).sub("", _told(result.code, text))
             for question in known:
                 asker = first[question]
                 others[asker, texts[asker, question]].add(path)
@@ -47,10 +47,23 @@ def ask_once(results: Mapping[str, ResultLike], reported: Iterable[str]) -> None
         results[path].code = _lines(text).sub(functools.partial(_with, more), results[path].code, 1)
 
 
-def _named(code: str, text: str, asker: str) -> str:
-    """The text in which an import that a marker below explains says where the marker is: a traceback shows the line."""
-    below = re.compile(rf"(# not migrated: the comment )below( says why\r?\n)(?=[ \t]*{re.escape(text)})")
-    return below.sub(lambda found: f"{found[1]}in {asker}{found[2]}", code)
+def _told(code: str, text: str) -> str:
+    """The code in which the words of a marker stand beside the import that it explains: an error shows them there.
+
+    A traceback has the line of an import that fails; a stand-in for one looks for them in the file that uses it.
+    """
+    words = text.partition("TODO(chainer2torch ")[2]
+    if "chainer-version" in words:  # of something that was migrated
+        return code
+    symbol = words.partition("): ")[2].partition(": ")[0]
+    below = re.compile(rf"(# not migrated: )the comment below says why(?=\r?\n[ \t]*{re.escape(text)})")
+    code = below.sub(lambda found: f"{found[1]}({words}", code)
+
+    def beside(found: re.Match[str]) -> str:
+        explains = f"{symbol}.".startswith(f"{found['name']}.") and f"): {symbol}: " not in found["told"]
+        return f"{found[0]}  # ({words}" if explains else found[0]
+
+    return _STAND_IN.sub(beside, code)
 
 
 def _with(more: str, line: re.Match[str]) -> str:

@@ -88,7 +88,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
 
     A script finds the one beside it first, and so does whatever it loads: the helpers of a folder are also those of the
     folders in it, and of the files above it that its own files import. Where scripts add folders to ``sys.path`` they
-    can find those of several folders: see ``meetings``.
+    can find those of several folders: see ``meetings``. One that takes them from a package finds these only.
     """
     homes: dict[str, tuple[str, set[str]]] = {}  # by file: where its helpers lie, and which ones it uses
     for path in texts:
@@ -100,7 +100,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             homes[path] = _root_of_migrated(tree, path), used
-    together = meetings(tree, {path: home for path, (home, _) in homes.items() if not _package(tree, texts, path)})
+    beside = {path: home for path, (home, _) in homes.items() if not _package(tree, texts, path)}
+    together = meetings(tree, beside)
     for root in sorted({home for home, _ in homes.values()}):
         met = together.get(root, set())
         if not any(_share_a_path(root, other) for other in changed) and not met & texts.keys():
@@ -109,10 +110,14 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
         names = {
             name
             for path, (home, used) in homes.items()
-            if _lies_in(home, root)
-            or path in met
-            or _lies_in(root, home)
-            and (path in loaded or path not in tree.results)
+            if home == root
+            or path in beside
+            and (
+                path in met
+                or _lies_in(home, root)
+                or _lies_in(root, home)
+                and (path in loaded or path not in tree.results)
+            )
             for name in used
         }
         relative = posixpath.join(root, compat_file.FILE_NAME)

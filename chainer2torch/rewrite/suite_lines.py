@@ -77,9 +77,14 @@ def rebuilt(items: Sequence[Any], paths: Collection[int], rebuild: Callable[[Any
     """The items of a sequence, those on a path to an edit rebuilt: each is one node, several, or none."""
     made: list[Any] = []
     gone: Sequence[cst.EmptyLine] = ()
+    leads = False  # whether what stood first has gone: what comes first now has no blank lines above, if that had none
     for item in items:
         new = rebuild(item) if id(item) in paths else item
         lines = new if isinstance(new, list) else [new]
+        leads = not made and (leads or not lines and not [*_blanks(getattr(item, "leading_lines", ()))])
+        if leads and lines and hasattr(lines[0], "leading_lines"):
+            above = lines[0].leading_lines
+            lines = [lines[0].with_changes(leading_lines=above[len([*_blanks(above)]) :]), *lines[1:]]
         if gone or not lines or isinstance(lines[0], cst.EmptyLine):
             lines, gone = _with_blanks(lines, gone, item, bool(made))
         made.extend(lines)

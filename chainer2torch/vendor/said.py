@@ -54,7 +54,9 @@ _OF_NUMPY = (
     "take",
     "var",
 )  # wrapped
-WITH = "with"  # said where a block is entered: of an object that has ``__enter__``
+WITH = "with"  # said where the block of what may be an iterator is entered
+# modules whose objects are none
+_OF_OTHER_BLOCKS = frozenset("codecs gzip h5py io np numpy tarfile tempfile tf torch warnings zipfile".split())
 # what a text that is no Python may say
 _UNREADABLE = {WITH, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}
 _LITERALS = (
@@ -138,7 +140,8 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
     found.update(*map(_in_text, texts), modules.said_by_members(nodes, texts))
     if own:
         found.update(node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef))
-        found.update([WITH] if nodes.of(ast.With) else [])
+        entered = [item.context_expr for block in nodes.of(ast.With, ast.AsyncWith) for item in block.items]
+        found.update([WITH] if "enter_context" in found or any(map(_may_be_iterator, entered)) else [])
         found.update(of_training(nodes), of_left_names(nodes), by_position(nodes))
         found.update(f"own.{word}" for word in OWN & found)
     return found | ({LOSS_GIVEN} if "update" in found and _gives_loss(nodes, own) else set())
@@ -205,6 +208,16 @@ def _chain(node: ast.expr) -> Iterator[str]:
     yield last(node)
 
 
+def _may_be_iterator(entered: ast.expr) -> bool:
+    """Whether ``with`` may enter an iterator: not by ``open(path)``, ``torch.no_grad()`` or ``compat.eval_mode(m)``."""
+    if not isinstance(entered, ast.Call):
+        return True
+    root, *rest = ast.unparse(entered.func).split(".")
+    if root in _OF_OTHER_BLOCKS or not rest:
+        return not rest and root != "open"
+    return root != "compat" or not rest[-1][0].islower() or "iter" in rest[-1]
+
+
 def _wraps(node: ast.expr) -> bool:
     """``compat.numpy_methods(x)``, of which one method is asked."""
     return isinstance(node, ast.Call) and last(node.func).endswith("numpy_methods")
@@ -216,9 +229,8 @@ def _may_pad_examples(call: ast.Call) -> bool:
     if not converts:
         return not others and any(keyword.arg == "padding" for keyword in call.keywords)
     named = {keyword.arg for keyword in call.keywords}
-    return (
-        "padding" in named or None in named or len(call.args) > 2 or any(isinstance(a, ast.Starred) for a in call.args)
-    )
+    by_place = len(call.args) > 2 and last(call.func) != "partial"  # that would bind the examples as well
+    return "padding" in named or None in named or by_place or any(isinstance(a, ast.Starred) for a in call.args)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from chainer2torch.compat.chainercv import (
     downloads,
     gradient_hooks,
     image_transforms,
+    iteration,
     label_names,
     vision_scores,
     visualizations,
@@ -39,6 +40,7 @@ from tests.sdists.test_sdists import INDEX, download, python_files
 ROOMS = (
     *(boxes, box_crops, image_transforms, vision_scores, visualizations, downloads, dataset_cache, label_names),
     gradient_hooks,
+    iteration,
 )
 BACKENDS = ("cv_resize_backend", "cv_read_image_backend", "cv_rotate_backend")
 OPENCV = {"resize", "scale", "resize_contain"}
@@ -354,6 +356,7 @@ def test_every_exact_row_is_compared():
     claimed = {name.removeprefix("chainercv.") for name, row in rows.items() if row.state == "exact"}
     tested = {"utils.read_label", "utils.write_image", "links.model.ssd.GradientScaling"}  # each has a test of its own
     tested |= {f"utils.{name}" for name in ("cached_download", "download_model", "extractall")}
+    tested |= {"utils.apply_to_iterator", "utils.ProgressHook"}
     tested |= {f"visualizations.{name}" for name in PICTURES} | {f"datasets.{name}" for name in NAMES}
     assert claimed == set(CASES) - {f"transforms.{name}" for name in (*OPENCV, "rotate")} | tested
     assert {rows[f"chainercv.{name}"].proof for name in claimed} == {"tests/compat/test_chainercv_helpers.py"}
@@ -484,6 +487,78 @@ def test_scaled_gradients(chainercv):
     chainercv.links.model.ssd.GradientScaling(0.3)(None, theirs)
     gradient_hooks.GradientScaling(0.3)(None, ours)
     np.testing.assert_array_equal(ours.grad.numpy(), theirs.grad)
+
+
+class Drawn:
+    """Batches of two of seven examples, and how many were drawn."""
+
+    def __init__(self, examples):
+        self.examples, self.count = examples, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.count * 2 >= len(self.examples):
+            raise StopIteration
+        self.count += 1
+        return self.examples[self.count * 2 - 2 : self.count * 2]
+
+
+@pytest.mark.parametrize(
+    ("examples", "n_input", "function"),
+    [
+        ([(i, -i, str(i)) for i in range(7)], 1, lambda xs: ([x + 1 for x in xs], [x * 2 for x in xs])),
+        ([(i, -i, str(i)) for i in range(7)], 2, lambda xs, ys: [x - y for x, y in zip(xs, ys)]),
+        ([*range(7)], 1, lambda xs: np.array(xs) * 2),
+        ([(i, -i) for i in range(7)], 2, lambda xs, ys: ()),
+        ([], 1, lambda xs: xs),
+        ([1, 2], 1, lambda xs: [xs[0] / 0]),
+    ],
+)
+def test_a_function_on_the_batches_of_an_iterator(examples, n_input, function, chainercv):
+    found = []
+    for apply in (chainercv.utils.apply_to_iterator, iteration.apply_to_iterator):
+        seen = []
+        drawn = Drawn(examples)
+
+        def run(apply=apply, seen=seen, drawn=drawn):
+            given, out, rest = apply(function, drawn, n_input, hook=lambda *parts: seen.append([*map(len, parts)]))
+            sizes = [len(given), len(out), len(rest)], drawn.count
+            ahead = [next(column) for column in out], drawn.count, [next(given[0]) for _ in range(3)], drawn.count
+            del given
+            return sizes, ahead, [list(column) for column in (*out, *rest)], drawn.count, seen
+
+        found.append(outcome(run, ()))
+    assert found[0] == found[1]
+
+
+def test_an_iterator_that_is_deleted_keeps_nothing():
+    freed = []
+
+    class Value:
+        def __del__(self):
+            freed.append(1)
+
+    examples = Drawn(range(8))
+    given, (out,), _ = iteration.apply_to_iterator(lambda xs: xs, ([Value() for _ in batch] for batch in examples))
+    del given
+    for _ in range(6):
+        next(out)
+    assert len(freed) >= 4
+
+
+@pytest.mark.parametrize("total", [None, 9, 100000])
+def test_progress(total, chainercv, monkeypatch, capsys):
+    texts = []
+    for hook_class in (chainercv.utils.ProgressHook, iteration.ProgressHook):
+        times = iter([0.0, 0.5, 2.0, 2.5])
+        monkeypatch.setattr("time.time", lambda times=times: next(times))
+        hook = hook_class(total)
+        for count in (2, 3, 1):
+            hook(([0] * count,), (), ())
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] and ("ETA" in texts[0]) is (total is not None)
 
 
 @pytest.mark.parametrize(

@@ -446,3 +446,12 @@ def test_a_new_last_argument_stands_where_the_last_one_stood() -> None:
         source = f"{text}        n_processes={last}    return a, n\n"
         made = migrate_source(source, rules=load_rules(style="native"), options=Options(style="native"))
         assert made.code.endswith(f"{result}{expected}    return a, n\n")
+
+
+@pytest.mark.parametrize(
+    "rest", ["    y = F.relu(x)\n    return y\n", "    # about\n    y = 1\n\n    return F.relu(x) + y\n"]
+)
+def test_what_comes_first_in_a_function_when_its_import_goes_has_no_blank_line_above(rest: str) -> None:
+    for above in ("", "\n"):  # the author's own stays
+        code = migrate_source(f"def f(x):\n{above}    import chainer.functions as F\n\n{rest}").code
+        assert code.endswith(f"def f(x):\n{above}{rest}")

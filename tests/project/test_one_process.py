@@ -55,3 +55,16 @@ def test_what_a_module_finds_through_the_script_that_imports_it(tmp_path: Path) 
         "env/run.py": ADDED[0] + "import part\n",
     }
     subprocess.run([sys.executable, "run.py"], cwd=migrated(sources, tmp_path) / "env", check=True, env={})
+
+
+def test_what_a_library_takes_from_itself_is_not_needed_above_it(tmp_path: Path) -> None:
+    sources = {
+        "lib/__init__.py": "import os\n\nos.environ['LIB'] = '1'\n",
+        "lib/net.py": CORE,
+        "examples/run.py": "from lib import net\n" + CORE,
+        "alone.py": "import chainer.links as L\n\n\nclass Part(L.Scale):\n    pass\n",
+    }
+    out = migrated(sources, tmp_path)
+    above, within = (out / folder / "chainer_compat.py" for folder in ("", "lib"))
+    assert "class FunctionNode" in within.read_text() and "class FunctionNode" not in above.read_text()
+    subprocess.run([sys.executable, "-c", "import alone, lib.net"], cwd=out, check=True, env={})

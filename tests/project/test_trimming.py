@@ -546,3 +546,22 @@ def test_long_optimizers_have_what_a_program_asks_of_them(program):
         results.append((optimizer.t, optimizer.epoch, layer.weight.detach().clone()))
     assert results[0][:2] == results[1][:2] == (4, 4)
     torch.testing.assert_close(results[0][2], results[1][2], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("block", "kept"),
+    [
+        ("with open('a') as f:", False),
+        ("with torch.no_grad(), compat.eval_mode(model):", False),
+        ("with it:", True),
+        ("with open('a') as f, self.iterator:", True),
+        ("with make(data) as it:", True),
+        ("with compat.Batches(loader) as it:", True),
+        ("with contextlib.ExitStack() as stack:", True),
+        ("if stack.enter_context(it):", True),
+    ],
+)
+def test_an_iterator_is_entered_where_a_block_may_be_its_own(block, kept):
+    text = f"{block}\n    pass\n"
+    helpers = compat_file.build(["Batches"], style="native", said=words(text) | {"next"})
+    assert ("__enter__" in helpers) is kept

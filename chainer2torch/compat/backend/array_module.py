@@ -17,11 +17,12 @@ from chainer2torch.compat.backend.devices import to_cpu
 # Functions that few programs use: NumPy computes them, and the result goes back to the device.
 _ON_HOST = frozenset(
     """
-    allclose append apply_along_axis argpartition argwhere array_equal average bincount column_stack count_nonzero
-    cov cross cumprod diag diagflat diff digitize dstack flatnonzero fliplr flipud histogram hsplit in1d indices
-    interp isclose isin kron lexsort logspace median nan_to_num nanargmax nanargmin nanmax nanmean nanmin nanstd
-    nansum nanvar pad partition percentile ptp ravel_multi_index rot90 searchsorted sinc take trace tri tril
-    tril_indices triu triu_indices union1d unique unravel_index vander vsplit
+    allclose append apply_along_axis argpartition argwhere array_equal asfortranarray average bincount
+    broadcast_arrays column_stack count_nonzero cov cross cumprod diag diagflat diff digitize dstack flatnonzero
+    fliplr flipud histogram hsplit in1d indices interp isclose isin kron lexsort logspace median modf nan_to_num
+    nanargmax nanargmin nanmax nanmean nanmin nanstd nansum nanvar pad partition percentile ptp ravel_multi_index
+    rot90 searchsorted sinc size take trace tri tril tril_indices triu triu_indices union1d unique unravel_index
+    vander vsplit
     """.split()
 )
 _RANDOM = frozenset(

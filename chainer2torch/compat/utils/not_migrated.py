@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from typing import Any, NoReturn
 
@@ -40,11 +41,13 @@ class not_migrated:
         while frame.f_back is not None and frame.f_code.co_filename != file:
             frame = frame.f_back
         lines = enumerate(map(str.strip, linecache.getlines(file)), 1)
-        marks = [(number, line) for number, line in lines if line.startswith("# TODO(chainer2torch ")]
+        marks = [
+            (number, line) for number, line in lines if line.startswith("# TODO(chainer2torch ") or "# (C2T" in line
+        ]
         named = [mark for mark in marks if f"): {name}" in mark[1]] or marks or [(1, "# TODO(chainer2torch CODE)")]
         above = [mark for mark in named if mark[0] <= frame.f_lineno and frame.f_code.co_filename == file]
         number, text = (above or named[:1])[-1]
-        code = text.partition("chainer2torch ")[2].partition(")")[0]
+        code = (re.findall(r"C2T\d+", text) or ["CODE"])[0]
         return f"{name} was not migrated. {file}:{number}: {text} (chainer2torch explain {code})"
 
     __enter__ = __exit__ = __getitem__ = __iter__ = __len__ = __bool__ = __instancecheck__ = __subclasscheck__ = _raise

@@ -29,6 +29,7 @@ _TAKERS = {
 _EVALUATOR = "chainer.training.extensions.Evaluator"
 _OWN = ("chainer.", "chainermn.")
 _MEMBERS = frozenset({"dataset", "batch_size"})
+_LOOPED = frozenset({"chainercv.utils.apply_to_iterator"})  # the helper walks over whatever it gets
 _WALKING = frozenset({"copy.copy", "copy", "enumerate", "hasattr", "iter", "len"})
 
 
@@ -52,7 +53,8 @@ def _light_form(objects: Objects, inst: Inst) -> Iterator | None:
         return None
     if not all(_is_handed_on(objects, use) for use in objects.uses_of(inst)):
         return None
-    if not loop_iterators.repeats(bound) and is_left_at_end(objects, inst):
+    repeats = loop_iterators.repeats(bound)
+    if not repeats and is_left_at_end(objects, inst) or repeats and any(map(_is_endless, objects.uses_of(inst))):
         return None
     return Iterator(Form.LOADER, bound, (), False)
 
@@ -85,13 +87,19 @@ def _is_for_somebody(use: Use) -> bool:
     return isinstance(call, ast.Call) and use.node is not call.func and _is_left(use.context, call)
 
 
+def _is_endless(use: Use) -> bool:
+    """Whether it goes to a loop that would end with the batches of a loader."""
+    call = use.context.source.parents[use.parent] if isinstance(use.parent, ast.keyword) else use.parent
+    return isinstance(call, ast.Call) and use.context.reference(call.func) in _LOOPED
+
+
 def _is_left(context: Context, call: ast.Call) -> bool:
-    """Whether nothing takes the place of a function of a library on Chainer: its call gets a marker."""
+    """Whether a loop takes the place of a function of a library on Chainer, or nothing: its call gets a marker."""
     symbol = context.reference(call.func)
     if symbol is None or symbol.startswith(_OWN):
         return False
     row = context.rules.rows.get(symbol)
-    return row is None or row.state == "manual"
+    return row is None or row.state == "manual" or symbol in _LOOPED
 
 
 def _is_kept(objects: Objects, use: Use) -> bool:

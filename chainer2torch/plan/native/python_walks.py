@@ -1,7 +1,8 @@
 """Iterators of which a program asks no more than Python does: then ``iter(DataLoader(...))`` is one, with no helper.
 
-``list(it)``, ``zip(it, names)``, ``next(it)``, ``for batch in it``: without ``repeat`` Chainer's iterator and that of a
-DataLoader give the same batches once, in whatever turns they are drawn, and nothing more behind the last.
+``list(it)``, ``zip(it, names)``, ``next(it)``, ``for batch in it``, ChainerCV's ``apply_to_iterator(f, it)``: without
+``repeat`` Chainer's iterator and that of a DataLoader give the same batches once, in whatever turns they are drawn, and
+nothing more behind the last.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _WALKERS = frozenset(
     {"builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "copy.copy", "copy.deepcopy"}
 )
 _BAR = "progressbar.ProgressBar"  # what it makes is called with an iterator
-_WITH_FUNCTION = frozenset({"filter", "map"})
+_WITH_FUNCTION = frozenset({"filter", "map", "chainercv.utils.apply_to_iterator"})
 
 
 def is_on_the_way(context: Context, call: ast.Call) -> bool:

@@ -55,6 +55,7 @@ _OF_EITHER = OTHER_MEANING | _OF_ARRAYS | {"flatten", "mean"}  # asked of an arr
 _CALLED_OF_EITHER = frozenset({"astype", "transpose"})  # which have a row of their own
 _SWAPPED = 2  # dimensions, which tensors and matrices swap alike
 _OF_LISTS = frozenset({"key", "reverse"})  # `names.sort(key=len)` is no array's
+_OF_GRAPHS = frozenset({"creator", "creator_node"})
 _OPTIONS = frozenset({"include_uninit", "skipself"})
 _OF_TORCH = frozenset({"create_graph", "retain_graph"})  # arguments of PyTorch's backward(): it was migrated before
 _OF_BACKWARD = frozenset({"retain_grad", "enable_double_backprop", "loss_scale"})
@@ -133,6 +134,8 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
         f"`{node.attr}` looks like Chainer's, but what it is called on is not known; left as it is",
         "C2T390",
         quiet=isinstance(node.ctx, ast.Load) and is_from_elsewhere(context, node.value),
+        # whoever walks over Chainer's graph settles once for the project what takes its place
+        shared=f"C2T390 ?.{node.attr}" if node.attr in _OF_GRAPHS else "",
     )
 
 

@@ -84,12 +84,12 @@ def test_an_evaluator_that_asks_for_the_class_gets_a_loader():
 
 LIBRARY = """
 from chainer import iterators
-from chainercv.utils import apply_to_iterator
+from chainercv.utils import apply_prediction_to_iterator
 
 
 def run(predict, data):
     it = iterators.SerialIterator(data, 5, repeat=False, shuffle=False)
-    return apply_to_iterator(predict, it)
+    return apply_prediction_to_iterator(predict, it)
 """
 
 

@@ -117,3 +117,49 @@ def test_what_is_walked_over_where_it_is_made_is_a_loader():
 def test_one_that_is_asked_for_more_keeps_its_counters(body):
     code = migrate_source(program(body), options=Options(style="native")).code
     assert "it = compat.Batches(DataLoader(data, 5, collate_fn=list)" in code, code
+
+
+def test_a_function_of_chainercvs_that_walks_over_it():
+    source = program(
+        "values = apply_to_iterator(model.predict, it)[1]", "from chainercv.utils import apply_to_iterator\n" + PROGRAM
+    )
+    code = migrate_source(source.replace("run(data)", "run(data, model)"), options=Options(style="native")).code
+    assert "it = iter(DataLoader(data, 5, collate_fn=list))" in code
+    assert "values = compat.apply_to_iterator(model.predict, it)[1]" in code
+
+
+EVALUATED = """
+import copy
+import chainer
+from chainer import iterators
+from chainer.training import extensions
+from chainercv.utils import apply_to_iterator
+
+
+class Scores(extensions.Evaluator):
+    def __init__(self, iterator, target):
+        super().__init__(iterator, target)
+
+    def evaluate(self):
+        it = copy.copy(self._iterators['main'])
+        target = self._targets['main']
+        _, values, _ = apply_to_iterator(target.predict, it)
+        return {'sum': sum(values[0])}
+
+
+def run(data, model):
+    return Scores(iterators.SerialIterator(data, 5, REPEATshuffle=False), model)
+"""
+
+
+def test_what_walks_over_the_copy_of_an_evaluators_iterator_takes_a_loader():
+    code = migrate_source(EVALUATED.replace("REPEAT", "repeat=False, "), options=Options(style="native")).code
+    assert "Scores(DataLoader(data, 5, collate_fn=list), model)" in code
+    assert "compat.apply_to_iterator(target.predict, it)" in code
+
+
+def test_an_iterator_without_an_end_is_no_loader_there():
+    text = "from chainercv.utils import apply_to_iterator\nfrom chainer import iterators\n\n\ndef run(data, f):\n"
+    text += "    it = iterators.SerialIterator(data, 5, shuffle=False)\n    return apply_to_iterator(f, it)\n"
+    code = migrate_source(text, options=Options(style="native")).code
+    assert "it = DataLoader" not in code and "iter(DataLoader" not in code, code
