@@ -129,6 +129,13 @@ def train_flags(analysis: Facts) -> TrainFlags:
     return TrainFlags(handed, frozenset(asking - needing), unclear, unsure, switched, frozenset(settled), unreached)
 
 
+def asks_the_thread(analysis: Facts, module: ModuleInfo) -> bool:
+    """Whether something that meets a file in one run belongs to no module and is told the mode by nobody."""
+    flags = analysis.once(train_flags)
+    together = analysis.once(components)[module]
+    return not together.isdisjoint({info.module for info in flags.unclear} | flags.unreached)
+
+
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """The text that says at a node whether it is train mode; None where nothing says it."""
     flags = analysis.once(train_flags)
