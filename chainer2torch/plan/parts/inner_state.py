@@ -34,7 +34,10 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
         else:
             decisions.mark(node, None, symbol, "manual", _INNER, "C2T200")
     elif kind == UNKNOWN and _is_chainers(context, name):
-        decisions.mark(node, None, f"?.{name}", "review", _IF_LINK, "C2T390")
+        if read and isinstance(node, ast.Attribute):
+            _put(context, decisions, node, symbol)
+        else:
+            decisions.mark(node, None, f"?.{name}", "review", _IF_LINK, "C2T390")
     elif kind == UNKNOWN:
         # in a function that deals with links
         function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
