@@ -41,7 +41,7 @@ def run(xs):
 """
 LOOPS = {
     "index": "for i in range(len(lines)):\n            words = lines[i].split()[::-1]",
-    "zip": "for words, other in zip(lines, others):\n            words = words.split()\n            other = other.split()",
+    "zip": "for words, other in zip(lines, others):\n            words = words.split()\n            other.strip()",
     "enumerate": "for i, line in enumerate(lines):\n            words = line.strip().split(' ')",
 }
 
