@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Const, Inst, Kind, Tensor, options
+from chainer2torch.analysis.kinds import Const, Inst, Kind, Tensor, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
@@ -67,7 +67,7 @@ def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
     found: dict[str, list[ClassInfo]] = {}
     for cls in analysis.classes.values():
         names = MODULE_NAMES & (cls.attrs.keys() | cls.methods.keys())
-        if _may_be_registered(analysis, cls.attrs.get(CALLED)) and not any(
+        if _is_registered(analysis, cls.attrs.get(CALLED)) and not any(
             isinstance(c, ClassInfo) and CALLED in c.methods for c in analysis.mro(cls)
         ):
             names |= {CALLED}
@@ -77,10 +77,10 @@ def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
     return found
 
 
-def _may_be_registered(analysis: Analysis, kind: Kind | None) -> bool:
+def _is_registered(analysis: Analysis, kind: Kind | None) -> bool:
     """Whether a module keeps a value apart from plain attributes, behind what its class has: a link or a parameter."""
     kinds = options(kind) if kind is not None else ()
-    return any(k == UNKNOWN or isinstance(k, Tensor) or analysis.is_link(k) for k in kinds)
+    return any(isinstance(k, Tensor) or analysis.is_link(k) for k in kinds)
 
 
 def attribute_name(context: Context, method: ast.AST, name: str) -> str:
