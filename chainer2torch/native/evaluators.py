@@ -13,7 +13,7 @@ from pytorch_pfn_extras.training import extensions
 
 from chainer2torch.native.data import collate
 from chainer2torch.native.devices import get_device
-from chainer2torch.native.modes import evaluating
+from chainer2torch.native.modes import evaluating, in_mode
 from chainer2torch.native.training import call_with, observers
 from chainer2torch.native.updaters import converted
 
@@ -75,3 +75,14 @@ class Evaluator(extensions.Evaluator):
                 call_with(function, convert(batch, self.device))
             summary.add(observation)
         return summary.compute_mean()
+
+
+class ModeEvaluator(extensions.Evaluator):
+    """pytorch-pfn-extras' evaluator, while which :func:`is_training` says no: for what asks and belongs to no module.
+
+    A data set may, or a function that is kept. Source: chainer.training.extensions.Evaluator.
+    """
+
+    def __call__(self, trainer: Any = None) -> Any:
+        with in_mode(False):
+            return super().__call__(trainer)

@@ -20,11 +20,14 @@ def evaluating(*models: nn.Module) -> Iterator[None]:
     Gradients go on: that is torch.no_grad(). Source: chainer.using_config("train", False).
     """
     before = [(module, module.training) for model in models for module in model.modules()]
+    flag = _mode.train  # where: helper.is_training
+    _mode.train = False  # where: helper.is_training
     for model in models:
         model.eval()
     try:
         yield
     finally:
+        _mode.train = flag  # where: helper.is_training
         for module, training in before:
             module.training = training
 

@@ -50,7 +50,7 @@ class Wrap:
 
 @dataclass(frozen=True)
 class AddKeyword:
-    """Gives a call one more argument by keyword; ``value`` is code."""
+    """Gives a call one more argument by keyword; ``value`` is code, or a call of a helper as in templates."""
 
     span: Span
     name: str

@@ -243,7 +243,7 @@ class _Rewriter:
                     updated = joined(original, updated, line[: span[0] - line_start], behind[span[1] - behind_start :])
                 updated = realign(original, updated, span[0], line, line_start)
         if span in self.keywords and isinstance(updated, cst.Call):
-            updated = with_keyword(updated, self.keywords[span].name, self.keywords[span].value)
+            updated = with_keyword(updated, self.keywords[span].name, training(self.keywords[span].value, self.names))
         if span in self.wraps:
             around = self.wraps[span]
             if around.operands:

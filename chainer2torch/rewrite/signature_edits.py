@@ -26,9 +26,9 @@ def with_parameter(function: cst.FunctionDef, name: str, default: str) -> cst.Fu
     return function.with_changes(params=parameters.with_changes(**{field: items}))
 
 
-def with_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
+def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:
     """The call with one more argument by keyword, at the end."""
-    new = cst.Arg(cst.parse_expression(value), keyword=cst.Name(name), equal=_PLAIN_EQUAL)
+    new = cst.Arg(value, keyword=cst.Name(name), equal=_PLAIN_EQUAL)
     before = call.args
     last = before[-1].comma if before else cst.MaybeSentinel.DEFAULT
     between = before[-2].comma if len(before) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))

@@ -345,7 +345,9 @@ class Writer:
             raise ByLibCST
         self._places(node, self.source.span(node))
         comma = "" if text.endswith("()") else ", "
-        return f"{text[:-1]}{comma}{edit.name}={edit.value.strip()})"
+        head, bracket, rest = edit.value.strip().partition("(")
+        value = self._spelled(head) if head.startswith("compat.") else head
+        return f"{text[:-1]}{comma}{edit.name}={value}{bracket}{rest})"
 
     def _wrapped(self, wrap: Wrap, text: str, kind: str) -> tuple[str, str]:
         if "\n" in wrap.template or any(o.code is None for o in wrap.operands.values()):

@@ -95,3 +95,19 @@ def test_what_changes_them_is_for_a_person(line: str) -> None:
         """)
     result = migrate_source(text, options=Options(style="native"))
     assert "manual" in [site.state for site in result.sites] and "inner_" not in result.code, result.code
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("def walk(link):\n    return hasattr(link, '_children') and 1\n", ["review"]),
+        ("def walk(link):\n    return getattr(link, '_params')\n", ["review"]),
+        ("print(hasattr(chainer.Chain(), '_children'))\n", ["manual"]),
+        ("class Tree(object):\n    _children = ()\n    def __init__(self):\n        self._children = []\n"
+         "def walk(node):\n    return hasattr(node, '_children')\n", []),
+    ],
+)  # fmt: skip
+def test_who_asks_for_it_by_name_is_told_that_a_module_has_none(text, states):
+    result = migrate_source("import chainer\n" + text, options=Options(style="native"))
+    found = [site.state for site in result.sites if "._children" in site.symbol or "._params" in site.symbol]
+    assert found == states, result.code

@@ -12,6 +12,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.native.batches import Conversion, are_dictionaries, parts_of
 from chainer2torch.plan.native.calls import bound_call, operands_of
+from chainer2torch.plan.native.train_flags import asks_the_thread
 from chainer2torch.plan.native.unknown_iterators import may_be_left
 from chainer2torch.plan.native.objects import Objects
 from chainer2torch.plan.native.programs import EVALUATOR, Device, Unclear, converter_of, device_of, function_of
@@ -23,6 +24,7 @@ _FUNCTION = "eval_func"
 _SAME = frozenset("get_target get_all_targets get_iterator get_all_iterators _targets _iterators default_name".split())
 _OWN = "OWN({})"
 _TORCH = "pytorch_pfn_extras.training.extensions.Evaluator({})"
+_ASKED = "native.ModeEvaluator({})"  # for what asks the thread for the mode: a data set, say
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,8 @@ def emit(
         parts.append(f"{name}={name.upper()}")
     own = isinstance(context.kind(call.func), Class)  # a class of the program's own, which keeps its name
     operands |= {"OWN": context.operand(call.func)} if own else {}
-    decisions.replace(call, (_OWN if own else _TORCH).format(", ".join(parts)), operands)
+    plain = _ASKED if asks_the_thread(context.analysis, context.module) else _TORCH
+    decisions.replace(call, (_OWN if own else plain).format(", ".join(parts)), operands)
     decisions.remove(*(bound.given[name] for name in ("converter", "device") if name in bound.given))
     if own:
         return

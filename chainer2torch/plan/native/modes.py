@@ -10,6 +10,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import AddKeyword, AddParameter
 from chainer2torch.plan.native.train_flags import (
+    ASKED,
     NAME,
     asks,
     asks_the_first,
@@ -42,8 +43,8 @@ def run(context: Context) -> Decisions:
     for call in source.of(ast.Call):
         kinds = options(analysis.kind(call.func))
         if any(isinstance(kind, Func) and kind.info in handed for kind in kinds):
-            flag = flag_at(analysis, source, call.func)
-            if flag not in (None, "True"):
+            flag = flag_at(analysis, source, call.func) or ASKED
+            if flag != "True":
                 decisions.edit(call, AddKeyword(source.span(call), NAME, flag))
     return decisions
 
@@ -72,7 +73,7 @@ def _reason(context: Context, node: ast.Name | ast.Attribute) -> str:
     place = module_flag(context.analysis, context.source, node)
     if context.module in flags.unreached and is_unreached(context.analysis, context.source, node, place):
         return _PASSED if is_value(context.analysis, context.source, node) else _IN_LAMBDA
-    return flags.unclear.get(place, "") if isinstance(place, FuncInfo) else ""
+    return flags.unclear.get(place) or flags.unsure.get(place, "") if isinstance(place, FuncInfo) else ""
 
 
 def _asks_the_switch(context: Context, node: ast.AST) -> bool:

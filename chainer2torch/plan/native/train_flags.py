@@ -16,9 +16,11 @@ from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Ref, Union, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.native.late_lambdas import late_lambda
 from chainer2torch.plan.questions.config_names import entry_name
 
 NAME = "training"
+ASKED = "compat.is_training()"  # what says the mode where nothing else does
 _FLAG = "chainer.config.train"
 _COPYING = frozenset({"copy.copy", "copy.deepcopy"})
 _NAMED = frozenset({Func, Ref, Union})  # what may be a function, or a name that asks for the mode
@@ -34,12 +36,14 @@ class TrainFlags:
     uses that cannot hand them the flag, with the reason. In ``switched`` files, and in those that meet them, the mode
     is set for good, and code that belongs to no module asks for it: whoever is called later has another one. Where only
     modules ask, files that set it to the same mode everywhere are ``settled``. In ``unreached`` files something asks
-    that has no module and takes no argument: a function passed as a value, or a lambda.
+    that has no module and takes no argument: a function passed as a value, or a lambda. ``unsure`` are those of
+    ``handed`` that are called where nothing tells the mode, too, with the reason: what is called there asks the thread.
     """
 
     handed: frozenset[FuncInfo] = frozenset()
     constant: frozenset[FuncInfo] = frozenset()
     unclear: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
+    unsure: Mapping[FuncInfo, str] = dataclasses.field(default_factory=dict)
     switched: frozenset[ModuleInfo] = frozenset()
     settled: frozenset[ModuleInfo] = frozenset()
     unreached: frozenset[ModuleInfo] = frozenset()
@@ -121,7 +125,15 @@ def train_flags(analysis: Facts) -> TrainFlags:
             unclear[info] = reason
     handed = frozenset(needing - unclear.keys())
     unreached = frozenset(calls.unreached - switched)
-    return TrainFlags(handed, frozenset(asking - needing), unclear, switched, frozenset(settled), unreached)
+    unsure = _unsure(handed, unclear, calls)
+    return TrainFlags(handed, frozenset(asking - needing), unclear, unsure, switched, frozenset(settled), unreached)
+
+
+def asks_the_thread(analysis: Facts, module: ModuleInfo) -> bool:
+    """Whether something that meets a file in one run belongs to no module and is told the mode by nobody."""
+    flags = analysis.once(train_flags)
+    together = analysis.once(components)[module]
+    return not together.isdisjoint({info.module for info in flags.unclear} | flags.unreached)
 
 
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
@@ -130,11 +142,11 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     place = module_flag(analysis, source, node)
     if isinstance(place, str):
         return place
+    if late_lambda(analysis, source, node) is not None:
+        return None
     around = block_value(analysis, source, node)
     if around is not None:
         return around
-    if place is None and source.enclosing(node, ast.Lambda) is not None:
-        return None
     if place is None or place in flags.constant:
         known = flags.handed or flags.constant or flags.unclear
         return "True" if known and not flags.in_switched(source) else None
@@ -211,7 +223,7 @@ def is_unreached(analysis: Facts, source: Source, node: ast.AST, place: str | Fu
     value = is_value(analysis, source, node)
     if isinstance(place, str):
         return value and analysis.once(are_compared)
-    return value or place is None and source.enclosing(node, ast.Lambda) is not None
+    return value or late_lambda(analysis, source, node) is not None
 
 
 def are_compared(analysis: Facts) -> bool:
@@ -300,13 +312,22 @@ class _Calls:
         """Where each call of a function learns its mode; a text for a module's flag or the mode of a block."""
         for module, node, call in self.uses.get(info, ()):
             if call is not None:
-                around = block_value(self.analysis, module.source, node)
-                yield around if around is not None else module_flag(self.analysis, module.source, node)
+                yield self._caller(module, node)
+
+    def _caller(self, module: ModuleInfo, node: ast.expr) -> str | FuncInfo | None:
+        place = module_flag(self.analysis, module.source, node)
+        if isinstance(place, str):
+            return place
+        if late_lambda(self.analysis, module.source, node) is not None:
+            self.unreached.add(module)
+            return ASKED
+        around = block_value(self.analysis, module.source, node)
+        return around if around is not None else place
 
     def asks_outside(self, info: FuncInfo) -> bool:
         """Whether something else than a module, a block with a mode or such a function may call it."""
         callers = list(self.callers(info))
-        return not callers or None in callers or bool(self.reason(info))
+        return not callers or not {None, ASKED}.isdisjoint(callers) or bool(self.reason(info))
 
     def reason(self, info: FuncInfo) -> str:
         """Why a function cannot be handed the flag; empty where it can."""
@@ -335,6 +356,29 @@ def _closure(asking: set[FuncInfo], calls: _Calls) -> set[FuncInfo]:
                 found.add(place)
                 pending.append(place)
     return found
+
+
+def _unsure(handed: frozenset[FuncInfo], unclear: Mapping[FuncInfo, str], calls: _Calls) -> dict[FuncInfo, str]:
+    """The handed functions that something calls which is not handed the mode, and those that they call; with why."""
+    found: dict[FuncInfo, str] = {}
+    pending = sorted(handed, key=lambda info: (str(info.module.path), info.node.lineno))
+    for info in pending:
+        for place in calls.callers(info):
+            if place == ASKED:
+                found[info] = "a lambda calls it, and no module is known there"
+            elif isinstance(place, FuncInfo) and place in unclear:
+                found[info] = f"`{place.name}` calls it: {unclear[place]}"
+    while True:
+        more = {
+            info: found[place]
+            for info in pending
+            if info not in found
+            for place in calls.callers(info)
+            if isinstance(place, FuncInfo) and place in found
+        }
+        if not more:
+            return found
+        found |= more
 
 
 def _needing(asking: set[FuncInfo], calls: _Calls) -> set[FuncInfo]:

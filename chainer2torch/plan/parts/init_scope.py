@@ -10,6 +10,7 @@ from chainer2torch.plan.edits import Operand, Unwrap
 from chainer2torch.plan.questions.init_scopes import init_scope_of, stays
 from chainer2torch.plan.questions.layer_values import lines_of_layers
 from chainer2torch.plan.questions.layers import is_made_by_scope, layers_of_scope
+from chainer2torch.plan.questions.module_names import RENAMED, attribute_name
 from chainer2torch.rules.table import Row
 
 
@@ -38,10 +39,18 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
     if lines or not is_asked:
         branch = "whole" if is_asked else "body"
         decisions.edit(scope, Unwrap(context.source.start(scope), branch, "\n".join(lines), operands))
+    for call, target in layers:
+        written = ast.unparse(context.source.statement(call).targets[0])  # type: ignore[attr-defined]
+        if written != target:
+            decisions.mark(node, row, row.name, "review", RENAMED.format(written, target))
+            return
     decisions.mark(node, row, row.name, row.state)
 
 
 def _target(context: Context, layer: ast.Call) -> str:
     statement = context.source.statement(layer)
     assert isinstance(statement, ast.Assign)
-    return ast.unparse(statement.targets[0])
+    target = statement.targets[0]
+    if not isinstance(target, ast.Attribute):
+        return ast.unparse(target)
+    return f"{ast.unparse(target.value)}.{attribute_name(context, target, target.attr)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, Kind
+from chainer2torch.analysis.kinds import UNKNOWN, Const, Kind, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.places import function_of
@@ -17,6 +17,7 @@ _INNER = (
     "a module of torch has its children, parameters and buffers in named_children(), named_parameters() and "
     "named_buffers(), not here"
 )
+_IF_LINK = f"if this is a link of Chainer's: {_INNER}"
 _SYMBOLS_OF_LINKS = ("chainer.Link", "chainer.Chain", "chainer.links", "?.")
 PRIVATE = frozenset({"_children", "_params", "_persistent"})
 _METHODS = frozenset({"copy", "count", "difference", "index", "intersection", "issubset", "issuperset", "union"})
@@ -32,6 +33,11 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
             _put(context, decisions, node, symbol)
         else:
             decisions.mark(node, None, symbol, "manual", _INNER, "C2T200")
+    elif kind == UNKNOWN and _is_chainers(context, name):
+        if read and isinstance(node, ast.Attribute):
+            _put(context, decisions, node, symbol)
+        else:
+            decisions.mark(node, None, f"?.{name}", "review", _IF_LINK, "C2T390")
     elif kind == UNKNOWN:
         # in a function that deals with links
         function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -40,8 +46,26 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
                 if read and isinstance(node, ast.Attribute):
                     _put(context, decisions, node, symbol)
                 else:
-                    note = f"if this is a link of Chainer's: {_INNER}"
-                    decisions.mark(node, None, f"?.{name}", "review", note, "C2T390")
+                    decisions.mark(node, None, f"?.{name}", "review", _IF_LINK, "C2T390")
+
+
+def asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> None:
+    """``hasattr(link, '_children')``: silently false for a module, whose children are elsewhere."""
+    name = context.kind(call.args[1]) if len(call.args) > 1 else None
+    if not isinstance(name, Const) or name.value not in PRIVATE:
+        return
+    kinds = options(context.kind(call.args[0]))
+    if any(map(context.analysis.is_link, kinds)):
+        decisions.mark(call, None, f"chainer.Link.{name.value}", "manual", _INNER, "C2T200")
+    elif UNKNOWN in kinds and _is_chainers(context, name.value):
+        decisions.mark(call, None, f"?.{name.value}", "review", _IF_LINK, "C2T390")
+
+
+def _is_chainers(context: Context, name: str) -> bool:
+    """Whether such a name is Chainer's: no class of the project keeps something of its own under it."""
+    modules = context.analysis.project.modules.values()
+    nodes = (node for module in modules for node in module.source.attributes.get(name, ()))
+    return name in PRIVATE and not any(isinstance(node.ctx, ast.Store) for node in nodes)
 
 
 def _put(context: Context, decisions: Decisions, node: ast.Attribute, symbol: str) -> None:
@@ -107,4 +131,4 @@ def _is_looked_at(context: Context, use: ast.expr, private: bool) -> bool:
     return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.In, ast.NotIn))
 
 
-__all__ = ["PRIVATE", "emit", "is_read"]
+__all__ = ["PRIVATE", "asked_by_name", "emit", "is_read"]

@@ -14,6 +14,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Operand
 from chainer2torch.plan.parts import stacked_walks
 from chainer2torch.plan.parts.chain_items import unknown_item
+from chainer2torch.plan.questions.module_names import child_name
 from chainer2torch.plan.questions.overridden_methods import is_super
 
 
@@ -25,7 +26,7 @@ def item_by_method(context: Context, decisions: Decisions, call: ast.Call) -> No
     if not is_super(function.value):
         kinds = options(context.analysis.kind(function.value))
         if all(isinstance(k, Inst) and _is_looked_up(context, k, call.args[0]) for k in kinds):
-            operands = {"chain": context.operand(function.value), "name": context.operand(call.args[0])}
+            operands = {"chain": context.operand(function.value), "name": child_name(context, kinds, call.args[0])}
             decisions.replace(call, "getattr(chain, name)", operands)
         return
     method = context.source.enclosing(call, ast.FunctionDef)
@@ -35,7 +36,10 @@ def item_by_method(context: Context, decisions: Decisions, call: ast.Call) -> No
     if any(isinstance(c, ClassInfo) and "__getitem__" in c.methods for c in bases):
         return
     if next((c for c in bases if isinstance(c, str)), "") == "chainer.Chain":
-        operands = {"self": Operand(code=method.args.args[0].arg), "name": context.operand(call.args[0])}
+        operands = {
+            "self": Operand(code=method.args.args[0].arg),
+            "name": child_name(context, [Inst(cls)], call.args[0]),
+        }
         decisions.replace(call, "getattr(self, name)", operands)
 
 
@@ -54,7 +58,7 @@ def subscript(context: Context, decisions: Decisions, node: ast.Subscript) -> No
     ):
         unknown_item(context, decisions, node)
         return
-    operands = {"chain": context.operand(node.value), "name": context.operand(node.slice)}
+    operands = {"chain": context.operand(node.value), "name": child_name(context, kinds, node.slice)}
     with decisions.provided(free=((Part.EDIT, node),)):
         decisions.replace(node, "getattr(chain, name)", operands)
 

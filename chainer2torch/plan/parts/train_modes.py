@@ -12,7 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Remove, ReplaceStatement, Unwrap
 from chainer2torch.plan.match import UNDECIDED, Question, choose, constant
-from chainer2torch.plan.native.train_flags import train_flags
+from chainer2torch.plan.native.train_flags import asks_the_thread, train_flags
 from chainer2torch.plan.native.unregistered import keeping_unregistered
 from chainer2torch.plan.parts import own_config
 from chainer2torch.plan.parts.calls import emit_call
@@ -250,10 +250,7 @@ def _free_name(
 
 def reached_by_eval(context: Context) -> bool:
     """Whether ``model.eval()`` reaches all that runs inside of a model: the native style has no other switch."""
-    together = context.analysis.once(components)[context.module]
-    flags = context.analysis.once(train_flags)
-    asking = {info.module for info in flags.unclear} | flags.unreached
-    return _reached_if_called(context) and not together & asking
+    return _reached_if_called(context) and not asks_the_thread(context.analysis, context.module)
 
 
 def _reached_if_called(context: Context) -> bool:

@@ -343,6 +343,7 @@ def _asked_by_name(context: Context, decisions: Decisions, call: ast.Call) -> No
     template = _ASKING.get(callee.name) if isinstance(callee, Ref) else None
     if template is None or call.keywords:
         return
+    inner_state.asked_by_name(context, decisions, call)
     defaulted = template == _ASKING["builtins.getattr"] and len(call.args) == 3
     if defaulted:  # silently the default
         template = template.replace("name)", "name, value)")

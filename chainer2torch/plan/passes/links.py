@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
+from chainer2torch.plan.questions.module_names import RENAMED, attribute_name
 from chainer2torch.plan.questions.called_methods import keeping_call
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
 from chainer2torch.plan.questions.constructors import (
@@ -99,6 +100,7 @@ def _constructed_in(
             )
             continue
         self_name = method.args.args[0].arg
+        names = {k.arg: "" if k.arg is None else attribute_name(context, node, k.arg) for k in node.keywords}
         operands = {f"_{i}": Operand(context.source.span(k.value)) for i, k in enumerate(node.keywords)}
         if explicit and isinstance(context.kind(node.func.value), Class):  # a base of the project, which has none
             lines = [f"{context.source.segment(node.func)}({self_name})"]
@@ -108,26 +110,27 @@ def _constructed_in(
         else:
             lines = [f"{context.source.segment(node.func)}()"]
         if is_chain and context.choices.style == "native":
-            lines += _assignments(method, node, self_name)
+            lines += _assignments(method, node, self_name, names)
         elif any(k.arg is None for k in node.keywords):
             given = ", ".join(
                 [f"_{i}" for i, k in enumerate(node.keywords) if k.arg is None]
-                + [f"{k.arg}=_{i}" for i, k in enumerate(node.keywords) if k.arg is not None]
+                + [f"{names[k.arg]}=_{i}" for i, k in enumerate(node.keywords) if k.arg is not None]
             )
             lines.append(f"compat.{'add_links' if is_chain else 'add_params'}({self_name}, {given})")
         elif is_chain:
-            lines += _assignments(method, node, self_name)
+            lines += _assignments(method, node, self_name, names)
         elif context.choices.style == "native" and all(_is_shape(context, k.value) for k in node.keywords):
             filled = "torch.nn.Parameter(torch.full({}, torch.nan))"
-            lines += [f"{self_name}.{k.arg} = {filled.format(f'_{i}')}" for i, k in enumerate(node.keywords)]
+            lines += [f"{self_name}.{names[k.arg]} = {filled.format(f'_{i}')}" for i, k in enumerate(node.keywords)]
         else:  # a Link takes the shapes of its parameters
-            shapes = ", ".join(f"{k.arg}=_{i}" for i, k in enumerate(node.keywords))
+            shapes = ", ".join(f"{names[k.arg]}=_{i}" for i, k in enumerate(node.keywords))
             lines.append(f"compat.add_params({self_name}, {shapes})")
         plain = [k.value for k in node.keywords if needs_first_values(context, k.value)]
-        made = [(k.value, f"{self_name}.{k.arg}") for k in node.keywords if is_chain and isinstance(k.value, ast.Call)]
+        parts = [(k.value, f"{self_name}.{names[k.arg]}") for k in node.keywords] if is_chain else []
+        made = [(value, target) for value, target in parts if isinstance(value, ast.Call)]
         always = all(k.arg is not None for k in node.keywords)
         lines += lines_of_layers(context, made, self_name, lambda call: always, operands)  # noqa: B023
-        held = [(f"{self_name}.{k.arg}", held_layers(context, k.value)) for k in node.keywords] if is_chain else []
+        held = [(target, held_layers(context, value)) for value, target in parts]
         held = [(target, calls) for target, calls in held if calls]
         if loops := _lines_of_held(context, held):
             lines += loops
@@ -135,10 +138,12 @@ def _constructed_in(
         if always or context.choices.style != "native":  # what may be there or not is filled where it is made
             initialized.update(plain)
         decisions.edit(statement, ReplaceStatement(context.source.start(statement), "\n".join(lines), operands))
-        decisions.mark(node, context.rules.rows.get("chainer.Chain"), "chainer.Chain.__init__", "exact")
+        row, renamed = context.rules.rows.get("chainer.Chain"), [(k, v) for k, v in names.items() if k and k != v]
+        note = RENAMED.format(*renamed[0]) if renamed else ""
+        decisions.mark(node, row, "chainer.Chain.__init__", "review" if renamed else "exact", note)
 
 
-def _assignments(method: ast.FunctionDef, call: ast.Call, self_name: str) -> list[str]:
+def _assignments(method: ast.FunctionDef, call: ast.Call, self_name: str, names: dict[str | None, str]) -> list[str]:
     """The lines that register the links of a constructor, in its order; a loop those of ``**links``."""
     taken = {n.id for n in nodes_of(method) if isinstance(n, ast.Name)} | {
         a.arg for a in nodes_of(method.args) if isinstance(a, ast.arg)
@@ -147,7 +152,7 @@ def _assignments(method: ast.FunctionDef, call: ast.Call, self_name: str) -> lis
     lines = []
     for i, keyword in enumerate(call.keywords):
         if keyword.arg is not None:
-            lines.append(f"{self_name}.{keyword.arg} = _{i}")
+            lines.append(f"{self_name}.{names[keyword.arg]} = _{i}")
         else:
             lines += [f"for {name}, {link} in _{i}.items():", f"    setattr({self_name}, {name}, {link})"]
     return lines

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Const, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import nodes_of
@@ -14,67 +13,11 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import Rename
 from chainer2torch.plan.parts.layer_switches import is_switch
-
-# What torch.nn.Module defines and Chainer's links do not (`forward`, `children`... exist in both, with one meaning).
-MODULE_NAMES = frozenset(
-    {
-        "add_module",
-        "apply",
-        "bfloat16",
-        "buffers",
-        "compile",
-        "cpu",
-        "cuda",
-        "double",
-        "eval",
-        "extra_repr",
-        "float",
-        "get_buffer",
-        "get_parameter",
-        "get_submodule",
-        "half",
-        "ipu",
-        "load_state_dict",
-        "modules",
-        "mtia",
-        "named_buffers",
-        "named_children",
-        "named_modules",
-        "named_parameters",
-        "parameters",
-        "register_backward_hook",
-        "register_buffer",
-        "register_forward_hook",
-        "register_module",
-        "register_parameter",
-        "requires_grad_",
-        "set_extra_state",
-        "share_memory",
-        "state_dict",
-        "to",
-        "to_empty",
-        "train",
-        "training",
-        "type",
-        "xpu",
-        "zero_grad",
-    }
-)
-
+from chainer2torch.plan.questions.module_names import MODULE_NAMES, RENAMED, hidden_names
 
 _OF_LINKS = frozenset({"to_gpu", "to_cpu", "cleargrads", "zerograds", "namedparams", "copyparams"})
+_ADDS = frozenset({"add_link", "add_param", "add_persistent", "register_persistent"})
 _BY_NAME = frozenset(Ref(f"builtins.{name}") for name in ("getattr", "setattr", "hasattr", "delattr"))
-
-
-def hidden_names(analysis: Analysis) -> dict[str, list[ClassInfo]]:
-    """The names that classes of the project define and that a module needs for itself."""
-    found: dict[str, list[ClassInfo]] = {}
-    for cls in analysis.classes.values():
-        names = MODULE_NAMES & (cls.attrs.keys() | cls.methods.keys())
-        if names and analysis.derives(cls, "chainer.Link"):
-            for name in names:
-                found.setdefault(name, []).append(cls)
-    return found
 
 
 def run(context: Context) -> Decisions:
@@ -90,14 +33,17 @@ def run(context: Context) -> Decisions:
             elif isinstance(node, ast.Name) and node.id in bound:
                 decisions.replace(node, f"{node.id}_", {})
     for node in context.source.of(ast.Attribute):
-        if node.attr in MODULE_NAMES and (
-            node.attr in hidden or isinstance(node.ctx, ast.Store) or node.attr == "train" and context.era == 1
+        if (
+            node.attr in hidden
+            or node.attr in MODULE_NAMES
+            and (isinstance(node.ctx, ast.Store) or node.attr == "train" and context.era == 1)
         ):
             with decisions.provided(free=((Part.SITE, node),)):
                 if is_switch(context, decisions, node):
                     continue
                 _rename(context, decisions, node, hidden.get(node.attr, []))
     for call in context.source.of(ast.Call) if hidden else ():
+        _rename_child(context, decisions, call, hidden)
         if len(call.args) > 1 and context.kind(call.func) in _BY_NAME:
             asked = next((name for name in _texts(context, call.args[1]) if name in hidden), None)
             if asked is not None:
@@ -145,6 +91,18 @@ def _rename_text(context: Context, decisions: Decisions, call: ast.Call, name: s
         decisions.replace(text, repr(f"{name}_"), {})
     elif owners or kind == UNKNOWN and isinstance(text, ast.Constant):
         decisions.mark(call.func, None, f"?.{name}", "review", _unknown(name, classes), "C2T202")
+
+
+def _rename_child(context: Context, decisions: Decisions, call: ast.Call, hidden: dict[str, list[ClassInfo]]) -> None:
+    """``self.add_link('type', link)``: the text names the attribute."""
+    text = call.args[0] if len(call.args) == 2 else None
+    if not isinstance(text, ast.Constant) or text.value not in hidden or not isinstance(call.func, ast.Attribute):
+        return
+    owner = context.kind(call.func.value)
+    if call.func.attr in _ADDS and _owners(context, owner, hidden[text.value]):
+        decisions.replace(text, repr(f"{text.value}_"), {})
+        row = context.rules.rows.get(f"chainer.Chain.{call.func.attr}")
+        decisions.refine(call.func, row, "review", RENAMED.format(text.value, f"{text.value}_"))
 
 
 def _texts(context: Context, name: ast.expr) -> list[str]:

@@ -15,11 +15,12 @@ from typing import TypeGuard
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.graphs import GraphUse, asked_only, may_hold_graph, uses_of_graphs
-from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Kind, Lst, Tensor, options, scalar_type
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of, within
 from chainer2torch.analysis.values import dataclass
+from chainer2torch.plan.questions.held_texts import holds_texts
 from chainer2torch.plan.questions.put_away import FILLING, is_put_away
 
 CUTS = "unchain_backward"
@@ -144,7 +145,7 @@ class _Function:
             or is_put_away(self.scope, receiver.id, call)
         ):
             return None
-        names = tuple(n for n in use.kept if not self._is_number(n) and not self._is_model_without_state(n))
+        names = tuple(n for n in use.kept if not self._holds_no_graph(n))
         if any(receiver.id in group and set(names) & group - {receiver.id} for group in self._unpacked()):
             return None  # whether the cut reaches what came with it is not seen
         kinds = {name: self._kinds(name) for name in names}
@@ -205,6 +206,15 @@ class _Function:
                     for k in options(self.analysis.kind(n))
                 ]
         return []
+
+    def _holds_no_graph(self, name: str) -> bool:
+        """Whether a value that nobody knows is a number, texts, or a model that keeps nothing, as it is used."""
+        return self._is_number(name) or self._is_model_without_state(name) or self._is_text(name)
+
+    def _is_text(self, name: str) -> bool:
+        kinds = self._kinds(name)
+        unknown = all(k == UNKNOWN or isinstance(k, Lst) and k.element == UNKNOWN for k in kinds)
+        return unknown and holds_texts(self.scope, name)
 
     def _is_number(self, name: str) -> bool:
         """Whether a value that nobody knows is a number: Python's own functions of numbers take no Variable."""
