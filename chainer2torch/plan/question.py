@@ -94,6 +94,7 @@ class Question:
     plain_sequences: Callable[[], bool] = bool  # of links: whether nothing asks for more than nn.Sequential has
     plain_batch: Callable[[], bool] = bool  # of concat_examples: whether default_collate does the same
     single_examples: Callable[[], bool] = bool  # of a dataset: whether it is only asked for single examples
+    is_statement: Callable[[], bool] = bool  # whether the call is a statement: nothing reads its result
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step
     fits: Callable[[str], bool] = lambda _: True  # whether the short form of a layer takes the first values given
     may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device

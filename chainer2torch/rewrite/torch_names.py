@@ -42,6 +42,8 @@ _ALIASES = {
     "ignite.engine.Engine": "Engine",
     "parameterized.parameterized_class": "parameterized_class",
     "pfrl": "pfrl",
+    "PIL.Image": "Image",
+    "matplotlib.pyplot": "plt",
     "torchvision": "torchvision",
     "sys": "sys",
     "time": "time",

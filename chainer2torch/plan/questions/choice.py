@@ -123,6 +123,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         names_asked=lambda: context.analysis.once(names_asked),
         plain_rates=lambda: context.analysis.once(rates_are_plain),
         resized=lambda: context.analysis.once(sizes_set),
+        is_statement=lambda: isinstance(context.source.parents.get(call), ast.Expr),
         summed=lambda: is_summed(context, call),
         plain_batch=lambda: is_plain_batch(context, call, reading.bound.given.get("batch")),
         single_examples=lambda: gives_single_examples(context, call),
