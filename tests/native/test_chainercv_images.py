@@ -112,3 +112,15 @@ def test_axes_are_made_where_none_are_given():
 @pytest.mark.parametrize("body", ["return vis_image(a, b)", "vis_image(None, b)", "return vis_image(a, ax=c)"])
 def test_what_may_be_none_or_comes_back_keeps_the_helper(body):
     assert "compat.vis_image" in text_of(body)
+
+
+def test_names_that_mean_something_else_are_imported_by_others():
+    body = "Image, plt = a\n    vis_image(utils.read_image(b))"
+    code = text_of(body)
+    assert "import PIL.Image as PILImage" in code and "from matplotlib import pyplot\n" in code
+    assert "pyplot.figure().add_subplot().imshow(np.array(PILImage.open(b)" in code
+
+
+def test_an_import_in_a_branch_serves_that_branch_alone():
+    code = text_of("return a\n\n\nif __name__ == '__main__':\n    import matplotlib.pyplot as plt\n    vis_image(f)")
+    assert "from matplotlib import pyplot\n" in code and "    pyplot.figure()" in code
