@@ -47,8 +47,8 @@ def is_summed(context: Context, node: ast.expr, called: bool = False) -> bool:
     last = unscaled[-1] if unscaled else None
     if isinstance(last, ast.AugAssign):
         return _is_added_to(context, last, node) and all(_is_plain(context, binding) for binding in bindings)
-    made = [context.source.statement(binding) for binding in bindings]
-    values = [m.value for m in made if isinstance(m, ast.Assign) and isinstance(m.targets[0], ast.Name)]
+    made = [(binding, context.source.statement(binding)) for binding in bindings]
+    values = [m.value for binding, m in made if isinstance(m, ast.Assign) and binding in m.targets]
     if not statements or len(values) != len(bindings) or _is_parameter(context, node):
         return False  # it may be read before, or is a number that a caller gives
     return all(not isinstance(value, ast.Name) and is_summed(context, value, called) for value in values)
