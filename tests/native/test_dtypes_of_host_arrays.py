@@ -69,3 +69,21 @@ def test_what_nothing_shows_to_be_an_array_has_the_helper(body):
 def test_what_is_a_tensor_for_a_caller_has_the_helper():
     code = migrated(EXPAND + "\n\ndef g(x):\n    return f(chainer.functions.relu(x).data)\n")
     assert "compat.numpy_dtype(a.dtype)" in code
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "def g(x):\n    xp = chainer.backend.get_array_module(x)\n    return f(xp.broadcast_arrays(x, x)[0])\n",
+        "class G(chainer.FunctionNode):\n    def forward(self, inputs):\n        return f(inputs[0][0].base),\n",
+        "class G(chainer.Chain):\n    def predict(self, x):\n        return f(x.other)\n",
+        "def g(x, other):\n    return f(other), chainer.functions.relu(x).data + other\n",
+    ],
+)
+def test_what_is_called_where_tensors_are_has_the_helper(caller):
+    assert "compat.numpy_dtype(a.dtype)" in migrated(f"{EXPAND}\n\n{caller}")
+
+
+def test_a_function_that_has_tensors_itself_has_the_helper():
+    body = EXPAND.replace("return out", "h = chainer.Variable(out)\n    return out, h")
+    assert "compat.numpy_dtype(a.dtype)" in migrated(body)

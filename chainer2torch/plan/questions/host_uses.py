@@ -3,18 +3,22 @@
     out = np.empty((C, height, width), dtype=img.dtype)       turn = np.array([[c, -s], [s, c]], dtype=uv.dtype)
     out[:, top:bottom] = img                                  uv = uv @ turn
 
-NumPy refuses the dtype of a tensor, so this says the same as before of an array, and raises of a tensor.
+NumPy refuses the dtype of a tensor, so this says the same as before of an array, and raises of a tensor. Where tensors
+are near, in the function or around a call of it, nothing is said: a CPU's arrays are tensors, too, and they would meet.
 """
 
 from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Perhaps, Ref, options
-from chainer2torch.analysis.source import nodes_of, within
+from chainer2torch.analysis.flow import Analysis
+from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Perhaps, Ref, Tensor, options
+from chainer2torch.analysis.models.xp_modules import EITHER, XP
+from chainer2torch.analysis.source import Source, nodes_of, within
 from chainer2torch.plan.context import Context
 
 _ABOUT = frozenset({"dtype", "ndim", "shape", "size"})
+_OF_TENSORS = ("chainer.Link", "chainer.Function", "chainer.FunctionNode")
 _MAKERS = frozenset({"array", "empty", "full", "ones", "zeros"})
 
 
@@ -26,6 +30,8 @@ def dtype_of_host(context: Context, node: ast.expr) -> bool:
     value = node.value if isinstance(node, ast.Attribute) else None
     function = context.source.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
     if not isinstance(call, ast.Call) or not isinstance(value, ast.Name) or function is None:
+        return False
+    if not isinstance(function, ast.FunctionDef) or function.name in context.analysis.once(_near_tensors):
         return False
     callee = context.analysis.kind(call.func)
     module, _, name = callee.name.rpartition(".") if isinstance(callee, Ref) else ("", "", "")
@@ -49,6 +55,35 @@ def dtype_of_host(context: Context, node: ast.expr) -> bool:
         and any(_is_item(target, targets) for target in statement.targets)
         and any(_takes(context, part, statement.value) for part in parts)
         for statement in within(function).of(ast.Assign)
+    )
+
+
+def _near_tensors(analysis: Analysis) -> frozenset[str]:
+    """The functions that have tensors or array modules in them, or are called where such are, by their names.
+
+    A formula for the CPU in a function of one's own (``if xp is numpy: y = formula(x, v)``) gets tensors there.
+    """
+    found: set[str] = set()
+    for module in analysis.project.modules.values():
+        for function in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef):
+            if _has_tensors(analysis, module.source, function):
+                calls = within(function).of(ast.Call)
+                found |= {function.name} | {ast.unparse(call.func).rpartition(".")[2] for call in calls}
+    return frozenset(found)
+
+
+def _has_tensors(analysis: Analysis, source: Source, function: ast.AST) -> bool:
+    cls = source.enclosing(function, ast.ClassDef)
+    info = next((c for c in analysis.classes.values() if c.node is cls), None) if cls is not None else None
+    if info is not None and any(analysis.derives(info, base) for base in _OF_TENSORS):
+        return True
+    kinds = (kind for name in within(function).of(ast.Name) for kind in options(analysis.kind(name)))
+    return any(
+        isinstance(kind, Tensor)
+        or kind in (XP, EITHER)
+        or isinstance(kind, Perhaps)
+        and any(isinstance(k, Tensor) for k in options(kind.known))
+        for kind in kinds
     )
 
 
