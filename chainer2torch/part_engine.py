@@ -29,7 +29,7 @@ from chainer2torch.plan.outcome.left import left
 from chainer2torch.plan.outcome.mentions import mentions
 from chainer2torch.plan.pipeline import decide
 from chainer2torch.plan.questions.first_values import OWN
-from chainer2torch.plan.questions import own_classifier
+from chainer2torch.plan.questions import own_classifier, own_dropped
 from chainer2torch.plan.questions.own_first_values import definition
 from chainer2torch.plan.residue import left_over
 from chainer2torch.project.worker_pool import Failed, spread
@@ -181,8 +181,9 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""
     helpers = Helpers(home.package, native, behind, home.way, context.module.path.endswith(".ipynb"))
     own = [OwnFunction(OWN, *definition(context))] if native else []
-    if native and (classifier := own_classifier.definition(context)) is not None:
-        own.append(OwnFunction(own_classifier.DOTTED, *classifier))
+    for part in (own_classifier, own_dropped) if native else ():
+        defined = part.definition(context)
+        own += [OwnFunction(part.DOTTED, *defined)] if defined is not None else []
     imports = Imports.of(ledger, taken)
     edits = ledger.live(imports.edits())
     result.asked = ledger.asked()

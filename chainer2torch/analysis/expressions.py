@@ -9,7 +9,7 @@ from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
 from chainer2torch.analysis.folding import added, fold, repeated, row, table
-from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
+from chainer2torch.analysis.models.class_methods import NAMESPACE, asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
 from chainer2torch.analysis.narrowing import reached
 from chainer2torch.analysis.models.demanded_links import is_demanded
@@ -389,7 +389,7 @@ class Expressions(Interpreter):
 
     def _member(self, receiver: Inst, owner: str, name: str) -> Kind:
         made = self.objects.get(receiver.site, {})
-        if receiver.among and owner in PLAIN_LINKS:
+        if receiver.among and owner in (*PLAIN_LINKS, NAMESPACE):
             made = {name: held_among(self, receiver, name)}
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)

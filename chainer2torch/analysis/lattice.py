@@ -126,7 +126,7 @@ _NUMPY_OR_CUPY = ({"numpy", "cupy"}, {"numpy", "chainer.backends.cuda.cupy"})
 
 # of these it matters which one is called: what reaches a layer is only known when all of its calls are
 _LAYERS = ("chainer.links.", "chainer.Sequential")
-_TOLD_APART = ("chainer.optimizers.", "chainer.iterators.")
+_TOLD_APART = ("chainer.optimizers.", "chainer.iterators.", "argparse.Namespace")
 PLAIN_LINKS = frozenset({"chainer.Chain", "chainer.Link"})  # links of no class of their own: each holds something else
 _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not known have none
 

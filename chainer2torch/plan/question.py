@@ -84,6 +84,7 @@ class Question:
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     pairs_freely: Callable[[], bool] = lambda: False  # a loop over it and others beside it, of links of one class
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
+    walks_by_name: Callable[[], bool] = bool  # a loop over the children of a chain that asks each for its name
     names_paired: Callable[[], bool] = bool  # of a walk: whether its names are compared with those of another walk
     names_keyed: Callable[[], bool] = bool  # of a walk: whether its names only look up parameters of another one
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names
@@ -94,6 +95,7 @@ class Question:
     plain_sequences: Callable[[], bool] = bool  # of links: whether nothing asks for more than nn.Sequential has
     plain_batch: Callable[[], bool] = bool  # of concat_examples: whether default_collate does the same
     single_examples: Callable[[], bool] = bool  # of a dataset: whether it is only asked for single examples
+    is_statement: Callable[[], bool] = bool  # whether the call is a statement: nothing reads its result
     summed: Callable[[], bool] = bool  # of a loss: whether a loop adds it to others, step by step
     fits: Callable[[str], bool] = lambda _: True  # whether the short form of a layer takes the first values given
     may_lack_parameters: Callable[[], bool] = bool  # of a link: whether there may be none to ask for the device

@@ -42,6 +42,8 @@ _ALIASES = {
     "ignite.engine.Engine": "Engine",
     "parameterized.parameterized_class": "parameterized_class",
     "pfrl": "pfrl",
+    "PIL.Image": "Image",
+    "matplotlib.pyplot": "plt",
     "torchvision": "torchvision",
     "sys": "sys",
     "time": "time",
@@ -51,7 +53,13 @@ _ALIASES = {
 }
 _MODULES_OF_TORCH = frozenset({"torch.nn"})  # imported by `import torch.nn as nn`, not from their package
 _BUILTINS = frozenset(dir(builtins))
-_SPARE = {"compat": "chainer_compat", "numpy": "numpy", "collections.abc": "collections_abc"}
+_SPARE = {
+    "compat": "chainer_compat",
+    "numpy": "numpy",
+    "collections.abc": "collections_abc",
+    "PIL.Image": "PILImage",
+    "matplotlib.pyplot": "pyplot",
+}
 
 
 @dataclass(frozen=True)

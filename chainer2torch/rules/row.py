@@ -75,7 +75,7 @@ _EXAMPLE_KEYS = frozenset(
 _CASE_KEYS = frozenset({"when", "torch", "difference"})
 _NEEDED = frozenset({"when", "torch"})
 # modules in which names stand that take the place of dropped ones
-MODERN_ROOTS = ("PIL", "collections", "os", "scipy", "sys", "time", "warnings", "xml")
+MODERN_ROOTS = ("PIL", "collections", "matplotlib", "os", "scipy", "sys", "time", "warnings", "xml")
 TEMPLATE_ROOTS = frozenset(
     {
         "torch",

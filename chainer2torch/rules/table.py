@@ -242,7 +242,7 @@ def _loaded(extra_dirs: tuple[Path, ...], strict: bool, lazy: bool, style: str) 
                 seen[name] = label
                 (packs.setdefault(pack, {}) if pack else rows)[name] = row
     for path, label in native:
-        _add_native(rows, under, old, path, label, problems, lazy)
+        _add_native(rows, packs, under, old, path, label, problems, lazy)
     if strict and problems:
         raise RulesError("\n".join(problems))
     packed = {name: Rows(pack) for name, pack in packs.items()}
@@ -252,6 +252,7 @@ def _loaded(extra_dirs: tuple[Path, ...], strict: bool, lazy: bool, style: str) 
 
 def _add_native(
     today: dict[str, Row | Later[Row]],
+    packs: Mapping[str, dict[str, Row | Later[Row]]],
     under: dict[str, dict[str, Row | Later[Row]]],
     old: dict[str, Row | Later[Row]],
     path: Path,
@@ -259,13 +260,14 @@ def _add_native(
     problems: list[str],
     lazy: bool,
 ) -> None:
-    """Puts the rows of a table of the native style over those of the same names, of version 1 if it says so.
+    """Puts the rows of a table of the native style over those of the same names, of version 1 or a pack if it says so.
 
     A table with ``unless`` leaves those beneath to projects about which the answer to this question is yes.
     """
     about, found = fields_of(path, label, problems, lazy)
     rows = old if about.pop("era", None) else today
     prefix = prefix_of(about.pop("module", ""))
+    rows = packs.get(prefix.partition(".")[0], rows)
     unless = about.pop("unless", "")
     for key, fields in found:
         name = prefix + key

@@ -50,6 +50,66 @@ def test_what_may_be_a_number_still_is_asked(old: str, new: str) -> None:
     assert ours == theirs and "mean.cpu()" not in code
 
 
+SCALED = """
+def told(xs, accuracy=0.5):
+    first = '{}'.format(accuracy)
+    accuracy = mean_of(xs)
+    return first
+
+
+def mean_of(xs):
+    total = 0.
+    for x in xs:
+        total += F.max(chainer.Variable(x)).data
+    mean = total / len(xs)
+    return mean
+
+
+def run(xs):
+    said = []
+    for epoch in range(2):
+        total = 0.
+        for x in xs:
+            total += F.max(chainer.Variable(x)).data
+        total /= len(xs)
+        total *= 100
+        said.append('{}'.format(total))
+    accuracy = mean_of(xs)
+    said.append('mean {}'.format(accuracy))
+    accuracy = mean_of(xs[:1])
+    said.append('mean {}'.format(accuracy))
+    return said
+"""
+
+
+def test_a_scaled_sum_and_what_a_function_returns_of_one_are_arrays() -> None:
+    theirs, ours, code = run(SCALED)
+    assert ours == theirs
+    assert "'{}'.format(total.cpu().numpy())" in code and code.count("'mean {}'.format(accuracy.cpu().numpy())") == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return mean\n", "    return mean if len(xs) > 1 else 0.5\n"),
+        ("    return mean\n", "    if len(xs) == 1:\n        return 0.5\n    return mean\n"),
+        ("    accuracy = mean_of(xs[:1])", "    accuracy = 0.25"),
+        ("    accuracy = mean_of(xs)\n", "    said.append(told(xs))\n    accuracy = mean_of(xs)\n"),
+        ("    for x in xs:\n        total +=", "    for x in xs:\n        if len(xs) > 1:\n            total +="),
+    ],
+)
+def test_what_a_function_may_return_as_a_number_is_asked(old: str, new: str) -> None:
+    assert old in SCALED
+    theirs, ours, code = run(SCALED.replace(old, new, 1))
+    assert ours == theirs and "accuracy.cpu()" not in code[: code.index("def run")]
+    assert "accuracy.cpu()" not in code or "told(xs)" in code
+
+
+def test_a_sum_that_begins_anew_behind_its_scale_is_asked() -> None:
+    theirs, ours, code = run(SCALED.replace("        total *= 100\n", "        total = 0\n        total *= 100\n"))
+    assert ours == theirs and "'{}'.format(total.cpu()" not in code
+
+
 GRADIENTS = """
 def run(xs):
     x = chainer.Variable(xs[0])

@@ -12,6 +12,8 @@ from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Lst, Scalar
 from chainer2torch.analysis.lattice import join_all, unsure
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
+NAMESPACE = "argparse.Namespace"
+
 
 def class_of(func: FuncInfo, receiver: Kind | None) -> Class | None:
     """The class by which a class method is called: ``MLP.load(path)``, ``model.load(path)``."""
@@ -55,11 +57,16 @@ def asked_by_name(interpreter: Interpreter, cls: ClassInfo, name: str, receiver:
 
 
 def held_among(interpreter: Interpreter, receiver: Inst, name: str) -> Kind:
-    """An attribute of one of several links of no class of their own: those that have it."""
+    """An attribute of one of several links of no class of their own: those that have it.
+
+    An option of the command lines of several scripts is known where it is of all of them.
+    """
     for site in receiver.among:
         interpreter.reads(site, name)
     held = [interpreter.objects.get(site, {}).get(name) for site in receiver.among]
+    if receiver.cls == NAMESPACE and None in held:
+        return UNKNOWN
     return join_all([kind for kind in held if kind is not None])
 
 
-__all__ = ["asked_by_name", "class_of", "held_among", "made_by", "subclasses"]
+__all__ = ["NAMESPACE", "asked_by_name", "class_of", "held_among", "made_by", "subclasses"]

@@ -66,7 +66,8 @@ def _argument(interpreter: Interpreter, flag: str, keywords: dict[str, ast.expr]
     if "nargs" in keywords and not (isinstance(keywords["nargs"], ast.Constant) and keywords["nargs"].value == "?"):
         return Lst(_several(interpreter, keywords))
     default = interpreter.facts.get(keywords["default"], UNKNOWN) if "default" in keywords else None
-    if default is None and flag.startswith("-") or default == NONE:
+    required = isinstance(told := keywords.get("required"), ast.Constant) and told.value is True
+    if not required and (default is None and flag.startswith("-") or default == NONE):
         return UNKNOWN  # None when it is left out
     return _one(interpreter, keywords)
 

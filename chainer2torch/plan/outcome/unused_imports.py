@@ -104,6 +104,7 @@ def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tupl
     if not statements:
         return {}, frozenset()
     before, after = _loaded(context.source), _loaded(output) | _in_texts(output) | taken
+    after = after - (_defined(output) - _defined(context.source))  # `strtobool`, which the file has itself now
     removals: Removals = {}
     idle: set[str] = set()
     for statement in statements:
@@ -116,6 +117,11 @@ def idle_imports(context: Context, output: Nodes, taken: frozenset[str]) -> tupl
             removals[statement] = frozenset(gone)
             idle |= set(gone.values())
     return removals, frozenset(idle)
+
+
+def _defined(nodes: Nodes) -> set[str]:
+    """The names of functions and classes, wherever they stand."""
+    return {node.name for node in nodes.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)}
 
 
 def is_of_python(statement: ast.Import | ast.ImportFrom) -> bool:

@@ -25,6 +25,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.nested_arrays import holds_arrays_within
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
+from chainer2torch.plan.questions.host_uses import dtype_of_host
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.receivers import is_of_arrays_alone
 from chainer2torch.plan.parts.sure_tensors import has_gradient, holds_tensors, is_summed
@@ -334,6 +335,8 @@ def may_be_torch_dtype(context: Context, node: ast.expr) -> bool:
         return False
     kinds = options(context.analysis.kind(node.value))
     unknown = UNKNOWN in kinds and context.imports_chainer
+    if unknown and context.choices.style == "native" and dtype_of_host(context, node):
+        return False
     return unknown or any(isinstance(k, Tensor) for k in kinds)
 
 

@@ -14,6 +14,7 @@ from chainer2torch.analysis.kinds import Lst, Tensor, options, scalar_type
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
+from chainer2torch.plan.parts.shapes import returned_here
 
 _MAKERS = frozenset({"chainer.Variable", "chainer.variable.Variable"})
 _OWN_FUNCTIONS = ("chainer.Function", "chainer.FunctionNode")
@@ -21,24 +22,36 @@ _OF_GRADIENTS = frozenset({"backward", "cleargrad", "cleargrads", "update", "zer
 _SUMS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
-def is_summed(context: Context, node: ast.expr) -> bool:
-    """Whether a value is a sum to which a loop has added tensors, or what numbers make of it."""
+def is_summed(context: Context, node: ast.expr, called: bool = False) -> bool:
+    """Whether a value is a sum to which a loop has added tensors, or what numbers make of it.
+
+    So is what a function of the file returns that returns nothing else; one that is ``called`` is not followed further.
+    """
     if isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS):
         sides = (node.left, node.right)
-        return any(is_summed(context, one) for one in sides) and all(
-            scalar_type(context.kind(one)) in ("int", "float") or _is_array(context, one) or is_summed(context, one)
+        return any(is_summed(context, one, called) for one in sides) and all(
+            scalar_type(context.kind(one)) in ("int", "float")
+            or _is_array(context, one)
+            or is_summed(context, one, called)
             for one in sides
         )
+    if isinstance(node, ast.Call) and not called and isinstance(node.func, ast.Name):
+        given = returned_here(context, node)
+        return bool(given) and all(is_summed(context, value, called=True) for value in given)
     if not isinstance(node, ast.Name):
         return False
     bindings = _bindings(context, node)
     before = [n for n in bindings if context.source.start(n) < context.source.start(node)]
-    last = context.source.statement(max(before, key=context.source.start)) if before else None
+    statements = [context.source.statement(n) for n in sorted(before, key=context.source.start)]
+    unscaled = [statement for statement in statements if not _is_scaled(context, statement)]
+    last = unscaled[-1] if unscaled else None
     if isinstance(last, ast.AugAssign):
         return _is_added_to(context, last, node) and all(_is_plain(context, binding) for binding in bindings)
-    values = reaching(context, node)
-    single = len(bindings) == 1 and isinstance(last, ast.Assign) and len(values) == 1
-    return single and not isinstance(values[0], ast.Name) and is_summed(context, values[0])
+    made = [(binding, context.source.statement(binding)) for binding in bindings]
+    values = [m.value for binding, m in made if isinstance(m, ast.Assign) and binding in m.targets]
+    if not statements or len(values) != len(bindings) or _is_parameter(context, node):
+        return False  # it may be read before, or is a number that a caller gives
+    return all(not isinstance(value, ast.Name) and is_summed(context, value, called) for value in values)
 
 
 def has_gradient(context: Context, node: ast.expr) -> bool:
@@ -103,6 +116,11 @@ def _bindings(context: Context, node: ast.Name) -> list[ast.Name]:
     ]
 
 
+def _is_parameter(context: Context, node: ast.Name) -> bool:
+    scope = context.scopes.get(node)
+    return any(isinstance(n, ast.arg) and n.arg == node.id for n in nodes_of(scope)) if scope is not None else False
+
+
 def _is_array(context: Context, node: ast.expr) -> bool:
     return all(isinstance(k, Tensor) and k.array for k in options(context.kind(node)))
 
@@ -111,11 +129,21 @@ def _is_plain(context: Context, binding: ast.Name) -> bool:
     """Whether a binding begins a sum with a number, or adds an array to it."""
     statement = context.source.statement(binding)
     if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.op, (ast.Add, ast.Sub)) and _is_array(context, statement.value)
+        added = isinstance(statement.op, (ast.Add, ast.Sub)) and _is_array(context, statement.value)
+        return added or _is_scaled(context, statement)
     if not isinstance(statement, ast.Assign):
         return False
     values = [value for target in statement.targets for value in _given(target, statement.value, binding)]
     return bool(values) and all(scalar_type(context.kind(value)) in ("int", "float") for value in values)
+
+
+def _is_scaled(context: Context, statement: ast.stmt) -> bool:
+    """``total /= count``: a sum of arrays stays one."""
+    return (
+        isinstance(statement, ast.AugAssign)
+        and isinstance(statement.op, (ast.Div, ast.Mult))
+        and scalar_type(context.kind(statement.value)) in ("int", "float")
+    )
 
 
 def _given(target: ast.expr, value: ast.expr, name: ast.Name) -> Iterator[ast.expr]:

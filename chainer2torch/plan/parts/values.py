@@ -9,6 +9,7 @@ from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import tensor_of
+from chainer2torch.plan.questions.compared_shapes import asks_own_shape, was_compared
 from chainer2torch.plan.questions.graph_crossings import crosses_anywhere
 from chainer2torch.plan.questions.lazy_layers import has_its_size, may_be_lazy
 
@@ -109,6 +110,8 @@ def _is_kept(context: Context, owner: ast.expr) -> bool:
 def _has_shape(context: Context, owner: ast.expr, value: ast.expr) -> bool:
     """Whether a parameter does not wait for its shape by the time that it gets an array."""
     if not context.analysis.once(may_be_lazy) or _computed_with(owner, value):
+        return True
+    if asks_own_shape(owner, value) or was_compared(context.source, owner):
         return True
     return isinstance(owner, ast.Attribute) and has_its_size(context.analysis, owner.value)
 
