@@ -49,8 +49,9 @@ def named_walk(context: Context, node: ast.AST) -> NamedWalk | None:
 def _read(context: Context, loop: ast.For) -> NamedWalk | None:
     target, walk = loop.target, loop.iter
     method = walk.func if isinstance(walk, ast.Call) else None
-    child = ast.unparse(target)
-    names = [n for n in nodes_of(loop) if isinstance(n, ast.Name) and n.id == child]
+    names = [
+        n for n in nodes_of(loop) if isinstance(n, ast.Name) and isinstance(target, ast.Name) and n.id == target.id
+    ]
     asked = [parent for n in names if isinstance(parent := context.source.parents[n], ast.Attribute)]
     asked = [node for node in asked if node.attr == "name"]
     if not asked or not isinstance(method, ast.Attribute) or context.choices.style != "native" or context.choices.only:
