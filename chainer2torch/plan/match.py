@@ -245,13 +245,13 @@ _TYPE_TESTS: Mapping[str, tuple[Callable[[Kind], bool], Callable[[Kind], bool]]]
 }
 
 
+# what is asked of the call as a whole
 _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "called_plainly": lambda q: q.input_kind is None or q.input_kind != UNKNOWN,  # with the input and nothing else
     "is_statement": lambda q: q.is_statement(),
     "walks_freely": lambda q: q.walks_freely(),
     "pairs_freely": lambda q: q.pairs_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
-    "walks_by_name": lambda q: q.walks_by_name(),
     "names_paired": lambda q: q.names_paired(),
     "names_keyed": lambda q: q.names_keyed(),
     "names_asked": lambda q: q.names_asked(),

@@ -15,7 +15,6 @@ from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
 from chainer2torch.plan.questions.link_parts import is_registered
-from chainer2torch.plan.questions.named_walks import named_walk
 from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
 from chainer2torch.rules.table import Row
 
@@ -119,13 +118,6 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.mark(node, row, row.name, "exact")
         return
     parent = walked_parent(context.analysis, context.source, held) if context.choices.style == "native" else None
-    walk = named_walk(context, node) if parent is not None else None
-    if walk is not None:
-        decisions.replace(node, walk.variable, {})
-        if node is walk.first:
-            decisions.replace(walk.loop.target, walk.target, {})
-        decisions.mark(node, row, row.name, "exact")
-        return
     if parent is not None:
         operands["parent"] = Operand(code=parent.id) if isinstance(parent, ast.Name) else context.operand(parent)
         decisions.replace(node, "native.child_name(parent, self)", operands)

@@ -24,7 +24,6 @@ from chainer2torch.plan.questions.kept_on_device import is_brought_back
 from chainer2torch.plan.questions.device_specs import moves_by_number
 from chainer2torch.plan.questions.meeting_iterators import leaving_out_short_batches
 from chainer2torch.plan.questions.open_nones import is_open_none
-from chainer2torch.plan.questions.named_walks import named_walk
 from chainer2torch.plan.questions.none_attributes import may_hold_none
 from chainer2torch.plan.questions.normalized_ranks import rank_beside
 from chainer2torch.plan.questions.overridden_methods import own_row
@@ -119,7 +118,6 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         walks_freely=lambda: walks_freely(context, call),
         pairs_freely=lambda: pairs_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
-        walks_by_name=lambda: named_walk(context, call) is not None,
         names_paired=lambda: names_paired(context, call),
         names_keyed=lambda: names_keyed(context, call),
         names_asked=lambda: context.analysis.once(names_asked),
