@@ -95,9 +95,18 @@ def manager_state(manager: Any) -> dict[str, Any]:
 
 
 class TrainingManager(ExtensionsManager):
-    """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
+    """An ExtensionsManager for what an updater trains; it knows the updater. Source: chainer.training.Trainer."""
 
     updater: Any = None
+
+    def __init__(self, updater: Any, max_epochs: Any = None, iters_per_epoch: Any = None, **options: Any) -> None:
+        self.updater, optimizers = updater, updater.get_all_optimizers()
+        models = {name: optimizer.target for name, optimizer in optimizers.items()}
+        state = {"updater": updater} if hasattr(updater, "state_dict") else {}
+        epoch = iters_per_epoch or iterations_per_epoch(updater)
+        super().__init__(models, optimizers, max_epochs, iters_per_epoch=epoch, state_objects=state, **options)
+        for name, model in models.items():
+            self.reporter.add_observers("", [*observers(model, name).items()])
 
 
 def _cross_entropy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

@@ -263,7 +263,11 @@ VARIANTS = {
 }
 # what of the manager has to be in the text, where the usual is not
 FORMS = {
-    "ppe": {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"},
+    "ppe": {
+        "what only the updater knows": "compat.TrainingManager",
+        "usual": "compat.TrainingManager(updater, 3",
+        "run elsewhere": "trainer.updater.update()",
+    },
     "ignite": dict.fromkeys(
         (
             "two batches",
@@ -279,7 +283,7 @@ FORMS = {
         "compat.EngineManager(",
     ),
 }
-MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.IgniteExtensionsManager("}
+MANAGERS = {"ppe": "Manager(", "ignite": "ppe.training.IgniteExtensionsManager("}
 STAYS = {"one of two"}
 ASKING = {"what only the updater knows", "run elsewhere"}
 # the evaluator keeps its form: its function is no model; the iterator that a function asks for may be its own
