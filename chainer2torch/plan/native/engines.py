@@ -79,7 +79,7 @@ class Loop:
                 *["LENGTH"] * (not made.by_trigger),
                 *[f"iters_per_epoch={made.epoch}"] * bool(made.epoch),
             ]
-            if "native." in made.epoch:
+            if "native." in made.epoch or made.epoch and made.by_trigger:
                 return _made(replace(made, more=""), True, "native.TrainingManager", its)
             return f"MANAGER = native.TrainingManager({', '.join(its + _options(made))})\n"
         never = "None" if made.has_stop else "float('inf')"
