@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
@@ -100,8 +101,7 @@ def name_in_walk(analysis: Analysis, source: Source, walk: ast.AST | None) -> st
     parent = walk.func.value  # type: ignore[attr-defined]
     if not (_are_chains(analysis, parent) or _is_asserted(analysis, around, loop, parent)):
         return ""
-    taken = {n.id for n in nodes_of(around) if isinstance(n, ast.Name)}
-    taken |= {n.arg for n in nodes_of(around) if isinstance(n, ast.arg)}
+    taken = {text for n in nodes_of(around) for text in _names(n)}
     return next((name for name in ("name", f"{child}_name", "child_name") if name not in taken), "")
 
 
@@ -143,6 +143,16 @@ def loop_around(source: Source, node: ast.expr) -> ast.For | None:
     target, _ = (isinstance(node, ast.Name) and _loop_of(source, node)) or (None, None)
     loop = source.parents.get(target) if target is not None else None
     return loop if isinstance(loop, ast.For) else None
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """The names that a node has to do with."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
+    for field in ("id", "arg", "name", "asname"):
+        text = getattr(node, field, None)
+        if isinstance(text, str):
+            yield text.partition(".")[0]
 
 
 def _is_named(node: ast.AST, name: str) -> bool:

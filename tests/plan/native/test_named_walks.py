@@ -54,9 +54,13 @@ def test_the_name_comes_with_the_child() -> None:
 
 
 def test_the_name_is_one_that_the_function_does_not_use() -> None:
-    code = migrated(COPY.replace("def copy(src, dst):", "def copy(src, dst, name=None):"))
-    assert "for child_name, child in sorted(src.named_children()):" in code, code
-    assert "hasattr(dst, child_name)" in code, code
+    for old, new in (
+        ("def copy(src, dst):", "def copy(src, dst, name=None):"),
+        ("    for", "    import name\n    for"),
+    ):
+        code = migrated(COPY.replace(old, new))
+        assert "for child_name, child in sorted(src.named_children()):" in code, code
+        assert "hasattr(dst, child_name)" in code, code
 
 
 @pytest.mark.parametrize("name", KEPT)
