@@ -95,11 +95,26 @@ def manager_state(manager: Any) -> dict[str, Any]:
 
 
 class TrainingManager(ExtensionsManager):
-    """An ExtensionsManager for what an updater trains; it knows the updater. Source: chainer.training.Trainer."""
+    """An ExtensionsManager for what an updater trains; it knows the updater. Source: chainer.training.Trainer.
+
+    ``draws`` is how many batches an iteration takes; ``own_clock``: only the updater knows how many an epoch has.
+    """
 
     updater: Any = None
 
-    def __init__(self, updater: Any, max_epochs: Any = None, iters_per_epoch: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        updater: Any,
+        max_epochs: Any = None,
+        iters_per_epoch: Any = None,
+        draws: int = 1,  # where: draws=
+        own_clock: bool = False,  # where: own_clock=
+        **options: Any,
+    ) -> None:
+        if draws != 1:  # where: draws=
+            iters_per_epoch = iterations_per_epoch(updater, draws)
+        if own_clock:  # where: own_clock=
+            iters_per_epoch = Epochs(updater)
         self.updater, optimizers = updater, updater.get_all_optimizers()
         models = {name: optimizer.target for name, optimizer in optimizers.items()}
         state = {"updater": updater} if hasattr(updater, "state_dict") else {}

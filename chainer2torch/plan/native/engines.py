@@ -34,6 +34,8 @@ class Manager:
     early: bool = False  # whether an extension is called before the first iteration
     asks: bool = False  # whether somebody asks the manager for the updater
     counted: bool = False  # whether the manager has to know the updater, whose models and optimizers it gets
+    draws: str = ""  # how many batches of the updater's iterator an iteration takes; "": one
+    own_clock: bool = False  # whether only the updater knows how many iterations an epoch has
     on_errors: bool = False  # whether an extension wants to know of exceptions
     whole: bool = True  # whether an epoch is known to have a whole number of batches
     long: bool = False  # whether the arguments take several lines
@@ -78,8 +80,10 @@ class Loop:
                 "UPDATER",
                 *["LENGTH"] * (not made.by_trigger),
                 *[f"iters_per_epoch={made.epoch}"] * bool(made.epoch),
+                *[f"draws={made.draws}"] * bool(made.draws),
+                *["own_clock=True"] * made.own_clock,
             ]
-            if "native." in made.epoch or made.epoch and made.by_trigger:
+            if "native." in made.epoch or (made.epoch or made.draws) and made.epoch and made.by_trigger:
                 return _made(replace(made, more=""), True, "native.TrainingManager", its)
             return f"MANAGER = native.TrainingManager({', '.join(its + _options(made))})\n"
         never = "None" if made.has_stop else "float('inf')"
@@ -141,7 +145,7 @@ class Ignite:
 
 def _epoch(made: Manager) -> str:
     """How many batches an epoch has, for what does not ask the updater by itself."""
-    return made.epoch or "native.iterations_per_epoch(UPDATER)"
+    return made.epoch or f"native.iterations_per_epoch({', '.join(filter(None, ('UPDATER', made.draws)))})"
 
 
 def _options(made: Manager) -> list[str]:

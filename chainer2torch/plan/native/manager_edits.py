@@ -61,21 +61,22 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
 def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Managed, ...]) -> Manager:
     """The manager that is one of these Trainers; several have one loop."""
     several = next((one.draws for one in managed if one.draws), "")
-    epoch = several and f"native.iterations_per_epoch(UPDATER, {several})"
+    epoch = ""
     if group.handed:
         epoch = f"native.iterations_of(LOADER, {several})" if several else "len(LOADER)"
-    epoch = "native.Epochs(UPDATER)" if group.own_clock else epoch
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        epoch,
+        "" if group.own_clock else epoch,
         by_trigger,
         has_stop=True,
         has_out=any(one.out is not None for one in managed),
         more="" if group.handed else "state_objects={'updater': UPDATER}",
         early=group.starts_early,
         asks=group.asks,
-        counted=not group.handed or group.asks or any(one.has_parts for one in managed),
+        draws="" if group.handed or group.own_clock else several,
+        own_clock=group.own_clock,
+        counted=not group.handed or group.own_clock or group.asks or any(one.has_parts for one in managed),
         on_errors=wants_errors(context),
         whole=group.by_loaders and not several,
         long=True,

@@ -348,7 +348,7 @@ def test_what_draws_its_batches_goes_on_doing_so(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **DRAWN[name]})
     code = migrate_source(source, options=Options(style="native")).code
     assert "BatchUpdater" not in code and "update_core(self)" in code, code
-    assert "iterations_per_epoch(updater, 0)" not in code  # drawn where nobody sees it: the Trainer counts
+    assert "draws=0" not in code  # drawn where nobody sees it: the Trainer counts
 
 
 def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
@@ -358,7 +358,7 @@ def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
     train = HEAD + "\n\ndef train" + PROGRAM.partition("\n\n\ndef train")[2].format(**{**USUAL, "updater": made})
     for text, form in (
         (steps, "compat.TrainingManager(updater, 3, out_dir=out)"),
-        (steps.replace("optimizer.update()", TWICE), "compat.Epochs("),
+        (steps.replace("optimizer.update()", TWICE), "own_clock=True"),
     ):
         results = migrate_sources({"steps.py": text, "train.py": train}, options=Options(style="native"))
         assert form in results["train.py"].code and "BatchUpdater" not in results["steps.py"].code
