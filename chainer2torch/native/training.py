@@ -121,7 +121,8 @@ class TrainingManager(ExtensionsManager):
         epoch = iters_per_epoch or iterations_per_epoch(updater)
         super().__init__(models, optimizers, max_epochs, iters_per_epoch=epoch, state_objects=state, **options)
         for name, model in models.items():
-            self.reporter.add_observers("", [*observers(model, name).items()])
+            for path, part in model.named_modules():  # as Chainer names them: main/predictor/fc
+                self.reporter.add_observer("/".join([name, *filter(None, path.split("."))]), part)
 
 
 def _cross_entropy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
