@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from chainer2torch.native.optimizers import fill_missing_gradients
 
@@ -43,11 +44,13 @@ def clip_gradient_values(params: Iterable[Tensor], lower: float, upper: float) -
 def decay_weights(params: Iterable[Tensor], rate: float) -> None:
     """Adds rate * parameter to the gradients: for a decay before a clipping; after it, use ``weight_decay=``.
 
-    Source: chainer.optimizer_hooks.WeightDecay.
+    One that is missing counts as zeros. Source: chainer.optimizer_hooks.WeightDecay.
     """
     for param in params:
         if param.grad is not None:
             param.grad.add_(param, alpha=rate)
+        elif param.requires_grad and not is_lazy(param):
+            param.grad = rate * param
 
 
 @torch.no_grad()

@@ -95,9 +95,34 @@ def manager_state(manager: Any) -> dict[str, Any]:
 
 
 class TrainingManager(ExtensionsManager):
-    """An ExtensionsManager whose extensions ask for the updater. Source: chainer.training.Trainer."""
+    """An ExtensionsManager for what an updater trains; it knows the updater. Source: chainer.training.Trainer.
+
+    ``draws`` is how many batches an iteration takes; ``own_clock``: only the updater knows how many an epoch has.
+    """
 
     updater: Any = None
+
+    def __init__(
+        self,
+        updater: Any,
+        max_epochs: Any = None,
+        iters_per_epoch: Any = None,
+        draws: int = 1,  # where: draws=
+        own_clock: bool = False,  # where: own_clock=
+        **options: Any,
+    ) -> None:
+        if draws != 1:  # where: draws=
+            iters_per_epoch = iterations_per_epoch(updater, draws)
+        if own_clock:  # where: own_clock=
+            iters_per_epoch = Epochs(updater)
+        self.updater, optimizers = updater, updater.get_all_optimizers()
+        models = {name: optimizer.target for name, optimizer in optimizers.items()}
+        state = {"updater": updater} if hasattr(updater, "state_dict") else {}
+        epoch = iters_per_epoch or iterations_per_epoch(updater)
+        super().__init__(models, optimizers, max_epochs, iters_per_epoch=epoch, state_objects=state, **options)
+        for name, model in models.items():
+            for path, part in model.named_modules():  # as Chainer names them: main/predictor/fc
+                self.reporter.add_observer("/".join([name, *filter(None, path.split("."))]), part)
 
 
 def _cross_entropy(y: torch.Tensor, t: torch.Tensor) -> torch.Tensor:

@@ -89,8 +89,7 @@ def evaluate(node: ast.expr, q: Question) -> Any:
     if isinstance(node, ast.BoolOp):
         return _boolean(node, q)
     if isinstance(node, ast.UnaryOp):
-        value = evaluate(node.operand, q)
-        if value is UNDECIDED:
+        if (value := evaluate(node.operand, q)) is UNDECIDED:
             return UNDECIDED
         return not value if isinstance(node.op, ast.Not) else -value if isinstance(node.op, ast.USub) else UNDECIDED
     if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
@@ -252,6 +251,7 @@ _OF_THE_CALL: Mapping[str, Callable[[Question], Any]] = {
     "walks_freely": lambda q: q.walks_freely(),
     "pairs_freely": lambda q: q.pairs_freely(),
     "walks_in_order": lambda q: q.walks_in_order(),
+    "walks_named": lambda q: q.walks_named(),
     "names_paired": lambda q: q.names_paired(),
     "names_keyed": lambda q: q.names_keyed(),
     "names_asked": lambda q: q.names_asked(),

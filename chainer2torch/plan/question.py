@@ -84,6 +84,7 @@ class Question:
     walks_freely: Callable[[], bool] = lambda: False  # a loop over this call for which any order will do
     pairs_freely: Callable[[], bool] = lambda: False  # a loop over it and others beside it, of links of one class
     walks_in_order: Callable[[], bool] = lambda: False  # such a loop, also one that counts
+    walks_named: Callable[[], bool] = bool  # a loop over it asks each child for its name
     names_paired: Callable[[], bool] = bool  # of a walk: whether its names are compared with those of another walk
     names_keyed: Callable[[], bool] = bool  # of a walk: whether its names only look up parameters of another one
     names_asked: Callable[[], bool] = lambda: True  # whether the project asks links or parameters for their names

@@ -216,7 +216,6 @@ def clip(model, step):
 
 
 def decay_then_clip(model, step):
-    own.fill_missing_gradients(torch.optim.SGD(model.parameters()))
     gradients.decay_weights(model.parameters(), 0.3)
     gradients.clip_gradients(model.parameters(), 2.0)
 

@@ -7,6 +7,7 @@ is started. Extensions, evaluators, reports, optimizers and loaders are the same
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Protocol
 
 from chainer2torch.analysis.flow import Analysis
@@ -32,6 +33,9 @@ class Manager:
     more: str = ""  # further arguments
     early: bool = False  # whether an extension is called before the first iteration
     asks: bool = False  # whether somebody asks the manager for the updater
+    counted: bool = False  # whether the manager has to know the updater, whose models and optimizers it gets
+    draws: str = ""  # how many batches of the updater's iterator an iteration takes; "": one
+    own_clock: bool = False  # whether only the updater knows how many iterations an epoch has
     on_errors: bool = False  # whether an extension wants to know of exceptions
     whole: bool = True  # whether an epoch is known to have a whole number of batches
     long: bool = False  # whether the arguments take several lines
@@ -59,6 +63,9 @@ class Engine(Protocol):
     def manager(self, made: Manager, iteration: Iteration) -> str:
         """The statements that make the manager."""
 
+    def knows_updater(self, made: Manager) -> bool:
+        """Whether the manager is told of the updater when it is made."""
+
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """The statements that train. ``asked_often``: whether the stop trigger may be asked twice an iteration."""
 
@@ -68,13 +75,28 @@ class Loop:
 
     def manager(self, made: Manager, iteration: Iteration) -> str:
         """The manager counts iterations by itself."""
+        if made.counted:
+            its = [
+                "UPDATER",
+                *["LENGTH"] * (not made.by_trigger),
+                *[f"iters_per_epoch={made.epoch}"] * bool(made.epoch),
+                *[f"draws={made.draws}"] * bool(made.draws),
+                *["own_clock=True"] * made.own_clock,
+            ]
+            if "native." in made.epoch or (made.epoch or made.draws) and made.epoch and made.by_trigger:
+                return _made(replace(made, more=""), True, "native.TrainingManager", its)
+            return f"MANAGER = native.TrainingManager({', '.join(its + _options(made))})\n"
         never = "None" if made.has_stop else "float('inf')"
         arguments = [never if made.by_trigger else "LENGTH", f"iters_per_epoch={made.epoch}"]
-        name = "native.TrainingManager" if made.asks else "pytorch_pfn_extras.training.ExtensionsManager"
+        name = "pytorch_pfn_extras.training.ExtensionsManager"
         rows = [[made.models], [made.optimizers, *arguments]]
         if made.several:
             rows = [[made.models], [made.optimizers], arguments]
         return _made(made, made.long, name, *(rows if made.apart or made.several else [sum(rows, [])]))
+
+    def knows_updater(self, made: Manager) -> bool:
+        """One that has to know it gets it."""
+        return made.counted
 
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """A ``while`` loop, with one over the batches in it unless an updater draws them."""
@@ -103,23 +125,35 @@ class Ignite:
             arguments = ["LENGTH"] * (not made.by_trigger)
         else:  # then the engine's epochs are not those of the training
             arguments = ["stop_trigger=(LENGTH, 'epoch')"] * (not made.by_trigger)
-        arguments += [f"iters_per_epoch={made.epoch}"] * (made.early or not made.whole)
+        arguments += [f"iters_per_epoch={_epoch(made)}"] * (made.early or not made.whole)
         engine = f"ignite.engine.Engine({function})"
         long = made.long or iteration.updater
         optimizers = [[made.optimizers], arguments] if made.several else [[made.optimizers, *arguments]]
         return before + _made(made, long, name, [engine], [made.models], *optimizers)
 
+    def knows_updater(self, made: Manager) -> bool:
+        """The engine has the updater, the manager the engine."""
+        return False
+
     def run(self, made: Manager, iteration: Iteration, asked_often: bool) -> str:
         """The engine stops by its number of epochs; the manager terminates it where a trigger decides."""
         if not made.whole:
             return "MANAGER.engine.run(range(sys.maxsize))\n"
-        data = f"range({made.epoch})" if iteration.updater else iteration.data
+        data = f"range({_epoch(made)})" if iteration.updater else iteration.data
         return f"MANAGER.engine.run({data}, max_epochs=MANAGER.max_epochs)\n"
 
 
+def _epoch(made: Manager) -> str:
+    """How many batches an epoch has, for what does not ask the updater by itself."""
+    return made.epoch or f"native.iterations_per_epoch({', '.join(filter(None, ('UPDATER', made.draws)))})"
+
+
+def _options(made: Manager) -> list[str]:
+    return ["stop_trigger=STOP"] * (made.by_trigger and made.has_stop) + ["out_dir=OUT"] * made.has_out
+
+
 def _made(made: Manager, long: bool, name: str, *rows: list[str]) -> str:
-    more = ["stop_trigger=STOP"] * (made.by_trigger and made.has_stop) + ["out_dir=OUT"] * made.has_out
-    lines = [", ".join(row) for row in (*rows, more + [made.more] * bool(made.more)) if row]
+    lines = [", ".join(row) for row in (*rows, _options(made) + [made.more] * bool(made.more)) if row]
     arguments = (",\n    " if long else ", ").join(lines)
     return f"MANAGER = {name}(\n    {arguments})\n"
 

@@ -202,7 +202,8 @@ def _written(objects: Objects, group: list[Use]) -> list[Hooked]:
         last = last and not reads_behind_steps(context)  # there, weight_decay= has left the gradients as they were
         hook, way = HOOKS[name], Way.GROUP if last else Way.CALL
         kinds = ("torch.",) if way is Way.GROUP else ("torch.", "native.")
-        fills = hook.misses and any(
+        fills = hook.misses and (name != DECAY or way is Way.GROUP)  # decay_weights fills them itself
+        fills = fills and any(
             form.torch.startswith(kinds) and not form.fills and not form.torch.startswith("native.Adam")
             for form in forms
         )

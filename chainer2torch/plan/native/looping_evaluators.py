@@ -322,13 +322,38 @@ def _given(call: ast.Call) -> dict[str, ast.expr]:
 
 
 def _are_made_of_loaders(objects: Objects, cls: ClassInfo, loop: _Loop) -> bool:
-    """Whether each object of a class is made with a loader of lists of examples and a model that reports for itself."""
+    """Whether each object of a class is made with a loader of lists of examples and a model that reports for itself.
+
+    Of a class that nobody names here, as in a library, what is observed has to stand in ``evaluate``.
+    """
     calls = {
         objects.analysis.makers[uses[0].inst.site]
         for key, uses in objects.uses.items()
         if isinstance(key, int) and uses[0].inst.cls is cls and uses[0].inst.site
     }
-    return bool(calls) and all(_is_made_of_a_loader(objects, call, loop) for call in calls)
+    unmade = not calls and loop.says_names and not _is_said(objects.analysis, cls)
+    return unmade or bool(calls) and all(_is_made_of_a_loader(objects, call, loop) for call in calls)
+
+
+def _is_said(analysis: Analysis, cls: ClassInfo) -> bool:
+    """Whether the program names a class, but where it is defined, imported or listed in ``__all__``."""
+    name, own = cls.node.name, set(nodes_of(cls.node))
+    for module in analysis.project.modules.values():
+        for node in module.source.of(ast.Name, ast.Attribute, ast.Constant):
+            if node in own:
+                continue
+            if isinstance(node, ast.Constant):
+                parent = module.source.parents[node]
+                listed = isinstance(parent, (ast.List, ast.Tuple)) and _is_all(module.source.parents[parent])
+                if node.value == name and not listed:
+                    return True
+            elif name == (node.id if isinstance(node, ast.Name) else node.attr):
+                return True
+    return False
+
+
+def _is_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]
 
 
 def _is_made_of_a_loader(objects: Objects, call: ast.Call, loop: _Loop) -> bool:

@@ -45,9 +45,11 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
     if managed.out is not None:
         operands["OUT"] = context.operand(managed.out)
     made = _manager(context, group, by_trigger, (managed,))
-    template = engine_of(context).manager(made, _step(context, group, managed.call, operands, managed))
-    template += "MANAGER.updater = UPDATER\n" * group.asks
-    template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
+    engine = engine_of(context)
+    template = engine.manager(made, _step(context, group, managed.call, operands, managed))
+    if not engine.knows_updater(made):
+        template += "MANAGER.updater = UPDATER\n" * group.asks
+        template += "native.observe_parts(MANAGER, UPDATER)\n" * managed.has_parts
     template += "UPDATER.connect_trainer(MANAGER)\n" * group.connects
     template += "native.start_clock(MANAGER)\n" * group.starts_early
     statement = context.source.statement(managed.call)
@@ -59,20 +61,22 @@ def _make(context: Context, decisions: Decisions, group: Group, managed: Managed
 def _manager(context: Context, group: Group, by_trigger: bool, managed: tuple[Managed, ...]) -> Manager:
     """The manager that is one of these Trainers; several have one loop."""
     several = next((one.draws for one in managed if one.draws), "")
-    epoch = f"native.iterations_per_epoch(UPDATER{several and ', '}{several})"
+    epoch = ""
     if group.handed:
         epoch = f"native.iterations_of(LOADER, {several})" if several else "len(LOADER)"
-    epoch = "native.Epochs(UPDATER)" if group.own_clock else epoch
     return Manager(
         "{name: optimizer.target for name, optimizer in UPDATER.get_all_optimizers().items()}",
         "UPDATER.get_all_optimizers()",
-        epoch,
+        "" if group.own_clock else epoch,
         by_trigger,
         has_stop=True,
         has_out=any(one.out is not None for one in managed),
         more="" if group.handed else "state_objects={'updater': UPDATER}",
         early=group.starts_early,
         asks=group.asks,
+        draws="" if group.handed or group.own_clock else several,
+        own_clock=group.own_clock,
+        counted=not group.handed or group.own_clock or group.asks or any(one.has_parts for one in managed),
         on_errors=wants_errors(context),
         whole=group.by_loaders and not several,
         long=True,

@@ -13,7 +13,7 @@ from chainer2torch.plan.native import places
 from chainer2torch.plan.native.calls import handed_on
 from chainer2torch.plan.native.hooks import Hooked, Way
 from chainer2torch.plan.native.objects import Use
-from chainer2torch.plan.native.optimizer_forms import BEGINS_EARLY, arguments, spread_arguments
+from chainer2torch.plan.native.optimizer_forms import BEGINS_EARLY, DECAY, arguments, spread_arguments
 from chainer2torch.plan.native.optimizer_places import Placement, model_of
 from chainer2torch.plan.native.optimizers import loss_given
 from chainer2torch.plan.questions.clearing import CLEARS, clears_itself
@@ -29,8 +29,10 @@ def is_one_of(torch: Sequence[str]) -> str:
 def fills(placements: Iterable[Placement], hooks: Sequence[Hooked]) -> bool:
     """Whether an optimizer needs zeros for gradients that are missing, before its step or before its hooks.
 
-    The helpers count them as zeros; those of Adam do so before the hooks.
+    The helpers count them as zeros; those of Adam do so before the hooks. A decay fills them for what comes behind it.
     """
+    if hooks and all(h.way is Way.CALL and h.name == DECAY for h in hooks if h.hook.misses):
+        return any(made.form.fills for made in placements)
     misses = any(h.hook.misses for h in hooks)
     before = any(h.hook.misses and h.way is Way.CALL for h in hooks)
     return any(

@@ -38,10 +38,7 @@ _STATEMENTS = frozenset({"use_cleargrads", "new_epoch", "zero_grads"})
 CHANGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "clip_grads": ("torch.nn.utils.clip_grad_norm_(self.param_groups[0]['params'], value)",),
-        "weight_decay": (
-            "native.fill_missing_gradients(self)",
-            "native.decay_weights(self.param_groups[0]['params'], value)",
-        ),
+        "weight_decay": ("native.decay_weights(self.param_groups[0]['params'], value)",),
         "reallocate_cleared_grads": ("native.fill_missing_gradients(self)",),
     }
 )  # methods that change the gradients at once, and what takes their place

@@ -1,6 +1,6 @@
 """Trainers whose epochs only their updater knows: an iterator of the program's own counts them, or other draws do.
 
-trainer = Trainer(updater, (20, 'epoch'))     trainer = ExtensionsManager(..., 20, iters_per_epoch=Epochs(updater))
+trainer = Trainer(updater, (20, 'epoch'))     trainer = TrainingManager(updater, 20, own_clock=True)
 
 What the manager divides its iterations by asks the updater instead. That needs an updater that counts what it draws:
 one on StandardUpdater, whose ``update`` is not the program's own.

@@ -74,6 +74,7 @@ class Step:
     named: bool = False  # whether a batch is a dictionary, whose parts go by name
     several: bool = False  # whether a batch has several parts, whatever their number is
     made_loss: ast.expr | None = None  # what makes the function that has the name `loss` only then
+    in_parts: bool = False  # whether parts of the one model report by themselves, under names of their own
     keeps: bool = False  # whether the graph of a step leads to those before, as nothing cuts a state of the model
 
     @property
@@ -102,7 +103,7 @@ class Program:
 def program_of(objects: Objects, call: ast.Call, context: Context, runs: tuple[ast.Expr, ...] | None = None) -> Program:
     """The parts of the program whose Trainer a call makes. Raises Unclear.
 
-    The optimizer becomes native with it, and one model is known, whose parts report nothing. Where it is known how the
+    The optimizer becomes native with it, and one model is known. Where it is known how the
     Trainer ``runs``, any optimizer with ``zero_grad`` and ``step`` will do; it is asked for a model without a name.
     """
     whole = runs is None
@@ -145,7 +146,6 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
     if whole:
         made_by = str(_only(objects, context, given["optimizer"], "optimizer").cls)
         model = _model(objects, context, given["optimizer"], trainer)
-        _check_reports(context, model)
     else:
         made_by, model = "", _model_or_target(objects, context, given["optimizer"], trainer)
     function = given.get("loss_func")
@@ -175,13 +175,9 @@ def _parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call
         named,
         takes_several(context.analysis, called),
         loss if made_loss else None,
+        whole and reports_in_parts(context.analysis, context.kind(model), context.module),
         keeps_when_called(context, called),
     )
-
-
-def _check_reports(context: Context, model: ast.expr) -> None:
-    if reports_in_parts(context.analysis, context.kind(model), context.module):
-        raise Unclear("a part of the model reports by itself: its name in the log would be another one")
 
 
 def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.Call) -> Step:
@@ -200,8 +196,10 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
         n: name_of(context, _model(objects, context, o, trainer), made, "the model")
         for n, o in given.optimizers.items()
     }
-    for optimizer in given.optimizers.values():
-        _check_reports(context, _model(objects, context, optimizer, trainer))
+    trained = [_model(objects, context, optimizer, trainer) for optimizer in given.optimizers.values()]
+    in_parts = any(reports_in_parts(context.analysis, context.kind(model), context.module) for model in trained)
+    if in_parts and given.several:
+        raise Unclear("a part of a model reports by itself: its name in the log would be another one")
     inst = _only(objects, context, next(iter(given.optimizers.values())), "optimizer")
     return Step(
         name_of(context, given.iterator, made, "the iterator"),
@@ -209,6 +207,7 @@ def _own_parts(objects: Objects, context: Context, made: ast.Call, trainer: ast.
         _display(models) if given.several else models["main"],
         "" if given.several else str(inst.cls),
         _assigned(context, made),
+        in_parts=in_parts,
     )
 
 

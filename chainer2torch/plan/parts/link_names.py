@@ -15,7 +15,16 @@ from chainer2torch.plan.parts import variable_names
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.questions.hook_parameters import rule_of_hook
 from chainer2torch.plan.questions.link_parts import is_registered
-from chainer2torch.plan.questions.walks import simple, walked, walked_model, walked_parent
+from chainer2torch.plan.questions.walks import (
+    loop_around,
+    name_in_walk,
+    names_asked_in,
+    sets_names,
+    simple,
+    walked,
+    walked_model,
+    walked_parent,
+)
 from chainer2torch.rules.table import Row
 
 _TOLD = (
@@ -99,7 +108,7 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     """``child.name`` in a walk over links, ``self.l1.name``; elsewhere nothing says whether the name was told."""
     assert isinstance(node, ast.Attribute)
     links = [kind for kind in options(context.kind(node.value)) if isinstance(kind, Inst)]
-    given: bool = context.analysis.once(_sets_names)
+    given: bool = context.analysis.once(sets_names)
     if given and links and not any(is_registered(context.analysis, link) for link in links):
         given_name(context, decisions, node, links)
         return
@@ -117,7 +126,19 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.replace(node, "compat.link_name(self, parent)", operands)
         decisions.mark(node, row, row.name, "exact")
         return
-    parent = walked_parent(context.analysis, context.source, held) if context.choices.style == "native" else None
+    native = context.choices.style == "native"
+    loop = loop_around(context.source, held) if native else None
+    name = name_in_walk(context.analysis, context.source, loop.iter) if loop is not None else ""
+    if loop is not None and name:
+        asked = names_asked_in(loop)
+        if node is asked[0]:
+            with decisions.group("the name of a child beside it"):
+                decisions.replace(loop.target, f"{name}, {ast.unparse(loop.target)}", {})
+                for place in asked:
+                    decisions.replace(place, name, {})
+                    decisions.mark(place, row, row.name, "exact")
+        return
+    parent = walked_parent(context.analysis, context.source, held) if native else None
     if parent is not None:
         operands["parent"] = Operand(code=parent.id) if isinstance(parent, ast.Name) else context.operand(parent)
         decisions.replace(node, "native.child_name(parent, self)", operands)
@@ -167,12 +188,3 @@ def _is_name(node: ast.AST) -> bool:
     """Whether a name or an attribute ``name`` is set."""
     text = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     return text == "name" and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
-
-
-def _sets_names(analysis: Analysis) -> bool:
-    """Whether the program gives a link a name: ``model.name = 'generator'``."""
-    return any(
-        node.attr == "name" and isinstance(node.ctx, ast.Store) and analysis.is_link(analysis.kind(node.value))
-        for module in analysis.project.modules.values()
-        for node in module.source.of(ast.Attribute)
-    )

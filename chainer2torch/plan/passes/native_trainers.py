@@ -143,7 +143,7 @@ def _made(objects: Objects, context: Context, decisions: Decisions, call: ast.Ca
     if concern is TRAINERS:
         _manager(context, decisions, program_of(objects, call, context))
     elif concern is EVALUATORS:
-        in_parts = objects.is_lent(inst) and _reports_in_parts(context, call)
+        in_parts = _reports_in_parts(context, call, objects.is_lent(inst))
         makes = makes_device(objects, context, inst, call) and not _finds_device(objects, context, call)
         evaluators.emit(objects, context, decisions, call, makes, in_parts)
     elif concern is TRIGGER_OBJECTS:
@@ -172,15 +172,15 @@ def _tell(context: Context, decisions: Decisions, node: ast.expr, symbol: str) -
     decisions.mark(node, context.rules.rows[symbol], symbol, "exact")
 
 
-def _reports_in_parts(context: Context, evaluator: ast.Call) -> bool:
-    """Whether parts of what an evaluator looks at may report: only a program that is native is known to have none."""
+def _reports_in_parts(context: Context, evaluator: ast.Call, lent: bool) -> bool:
+    """Whether parts of what an evaluator looks at may report; ``lent``: the training is not native."""
     group = managers.group_of(context)
-    if group is None or any(managed.has_parts for managed in group.managed.values()):
+    if lent and (group is None or any(managed.has_parts for managed in group.managed.values())):
         return True
     bound = bound_call(context, evaluator, EVALUATOR)
     assert bound is not None
     kinds = options(context.kind(bound.given["target"]))
-    known = all(isinstance(kind, Inst) for kind in kinds)
+    known = all(isinstance(kind, Inst) for kind in kinds) or not lent
     return not known or any(reports_in_parts(context.analysis, kind, context.module) for kind in kinds)
 
 
@@ -202,7 +202,7 @@ def _made_of(context: Context, *programs: Program) -> Manager:
 
 def _manager(context: Context, decisions: Decisions, program: Program) -> None:
     """The manager in the place of the Trainer, the start of the training in that of ``run()``; the updater goes."""
-    _make(context, decisions, program)
+    _make(context, decisions, program, program.step.in_parts)
     if program.step.parts and not _is_inside(context, program):
         _without_updater(context, decisions, program)
     for run in program.runs:

@@ -42,7 +42,7 @@ from chainer2torch.plan.questions.uncalled_layers import is_never_called
 from chainer2torch.plan.questions.unrecorded import asks_for_flags, unrecorded
 from chainer2torch.plan.questions.plain_rates import rates_are_plain
 from chainer2torch.plan.questions.inner_names import names_keyed, names_paired
-from chainer2torch.plan.questions.walks import names_asked, sizes_set
+from chainer2torch.plan.questions.walks import name_in_walk, names_asked, sizes_set
 from chainer2torch.plan.questions.xp_devices import is_device
 from chainer2torch.plan.questions.xp_uses import kind_on_device, module_in
 from chainer2torch.plan.questions.function_lists import gets_rows_in_list
@@ -118,6 +118,7 @@ def choose_case(context: Context, call: ast.Call, reading: Reading) -> Choice:
         walks_freely=lambda: walks_freely(context, call),
         pairs_freely=lambda: pairs_freely(context, call),
         walks_in_order=lambda: walks_in_order(context, call),
+        walks_named=lambda: bool(name_in_walk(context.analysis, context.source, call)),
         names_paired=lambda: names_paired(context, call),
         names_keyed=lambda: names_keyed(context, call),
         names_asked=lambda: context.analysis.once(names_asked),

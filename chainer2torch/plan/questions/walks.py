@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import UNKNOWN, Tensor, options
+from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.questions.free_walks import has_own_ways
 
@@ -77,6 +78,87 @@ def walked_parent(analysis: Analysis, source: Source, node: ast.expr) -> ast.exp
     return method.value if alone else None
 
 
+def name_in_walk(analysis: Analysis, source: Source, walk: ast.AST | None) -> str:
+    """What a child's name is called in ``for name, child in link.named_children():``; "" where no loop needs it.
+
+    ``walk`` is ``link.children()``, of a Chain, over which a statement walks that asks its variable for the name.
+    """
+    loop = source.parents.get(walk) if isinstance(walk, ast.Call) else None
+    if not isinstance(loop, ast.For) or loop.orelse or loop.iter is not walk or not isinstance(loop.target, ast.Name):
+        return ""
+    if analysis.once(sets_names):
+        return ""
+    child = loop.target.id
+    uses, inside = names_asked_in(loop), [n for statement in loop.body for n in nodes_of(statement)]
+    stores = any(_is_named(n, child) and not isinstance(n.ctx, ast.Load) for n in inside)  # type: ignore[attr-defined]
+    if not uses or stores or not all(isinstance(use.ctx, ast.Load) for use in uses):
+        return ""
+    if not all((_loop_of(source, use.value) or ("", ""))[1] is walk for use in uses if isinstance(use.value, ast.Name)):
+        return ""
+    if not all(walked_parent(analysis, source, use.value) is not None for use in uses):
+        return ""
+    around = source.enclosing(loop, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda) or source.tree
+    parent = walk.func.value  # type: ignore[attr-defined]
+    if not (_are_chains(analysis, parent) or _is_asserted(analysis, around, loop, parent)):
+        return ""
+    taken = {text for n in nodes_of(around) for text in _names(n)}
+    return next((name for name in ("name", f"{child}_name", "child_name") if name not in taken), "")
+
+
+def _are_chains(analysis: Analysis, parent: ast.expr) -> bool:
+    kinds = options(analysis.kind(parent))
+    return all(isinstance(k, Inst) and analysis.derives(k.cls, "chainer.Chain") for k in kinds)
+
+
+def _is_asserted(analysis: Analysis, function: ast.AST, loop: ast.For, parent: ast.expr) -> bool:
+    """Whether ``assert isinstance(link, chainer.Chain)`` stands before a loop over the children of a parameter."""
+    body = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+    before = body[: body.index(loop)] if loop in body else []
+    if not isinstance(parent, ast.Name) or any(
+        _is_named(n, parent.id) and not isinstance(n.ctx, ast.Load)  # type: ignore[attr-defined]
+        for n in nodes_of(function)
+    ):
+        return False
+    return any(
+        isinstance(statement, ast.Assert)
+        and isinstance(test := statement.test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "isinstance"
+        and len(test.args) == 2
+        and _is_named(test.args[0], parent.id)
+        and analysis.kind(test.args[1]) == Ref("chainer.Chain")
+        for statement in before
+    )
+
+
+def names_asked_in(loop: ast.For) -> list[ast.Attribute]:
+    """The places in a loop that ask its variable for its name."""
+    child = ast.unparse(loop.target)
+    inside = (n for statement in loop.body for n in nodes_of(statement))
+    return [n for n in inside if isinstance(n, ast.Attribute) and n.attr == "name" and _is_named(n.value, child)]
+
+
+def loop_around(source: Source, node: ast.expr) -> ast.For | None:
+    """The statement that walks, whose variable a name is."""
+    target, _ = (isinstance(node, ast.Name) and _loop_of(source, node)) or (None, None)
+    loop = source.parents.get(target) if target is not None else None
+    return loop if isinstance(loop, ast.For) else None
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """The names that a node has to do with."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
+    for field in ("id", "arg", "name", "asname"):
+        text = getattr(node, field, None)
+        if isinstance(text, str):
+            yield text.partition(".")[0]
+
+
+def _is_named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def _is_added(source: Source, name: ast.Name) -> bool:
     """Whether a function may put a loop variable into another link, where it gets another name."""
     around = source.enclosing(name, ast.FunctionDef, ast.AsyncFunctionDef) or source.tree
@@ -106,6 +188,15 @@ def names_asked(analysis: Analysis) -> bool:
             isinstance(k, Tensor) or analysis.is_link(k) or k == UNKNOWN and bool(walked(module.source, node.value))
             for k in options(analysis.kind(node.value))
         )
+        for module in analysis.project.modules.values()
+        for node in module.source.of(ast.Attribute)
+    )
+
+
+def sets_names(analysis: Analysis) -> bool:
+    """Whether the program gives a link a name: ``model.name = 'generator'``."""
+    return any(
+        node.attr == "name" and isinstance(node.ctx, ast.Store) and analysis.is_link(analysis.kind(node.value))
         for module in analysis.project.modules.values()
         for node in module.source.of(ast.Attribute)
     )

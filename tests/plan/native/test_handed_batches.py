@@ -293,7 +293,7 @@ ASKS = {
     ),
     "a member of its own": (
         {"more": UNKNOWN + ASKED.format(trigger="(1, 'epoch')", look="print(trainer.updater.net is model)")},
-        "trainer.updater = updater",
+        "Manager(",
     ),
     "a counter, by a trigger": (
         {"more": UNKNOWN + ASKED.format(trigger="lambda trainer: trainer.updater.iteration % 2 == 0", look="pass")},
@@ -307,7 +307,7 @@ ASKS = {
                 look="own = trainer.updater\n        print(getattr(own, 'net', None) is model, hasattr(own, 'nets'))",
             )
         },
-        "trainer.updater = updater",
+        "Manager(",
     ),
     "members by a name": (
         {
@@ -348,7 +348,7 @@ def test_what_draws_its_batches_goes_on_doing_so(name):
     source = HEAD + PROGRAM.format(**{**USUAL, **DRAWN[name]})
     code = migrate_source(source, options=Options(style="native")).code
     assert "BatchUpdater" not in code and "update_core(self)" in code, code
-    assert "iterations_per_epoch(updater, 0)" not in code  # drawn where nobody sees it: the Trainer counts
+    assert "draws=0" not in code  # drawn where nobody sees it: the Trainer counts
 
 
 def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
@@ -356,7 +356,10 @@ def test_an_updater_that_no_import_shows_is_counted_as_it_draws():
     made = "updater = __import__('importlib').import_module('steps').Updater(train_iter, optimizer)"
     steps = "from chainer import training\n\n\n" + PROGRAM.partition("\n\n\ndef train")[0].format(**USUAL)
     train = HEAD + "\n\ndef train" + PROGRAM.partition("\n\n\ndef train")[2].format(**{**USUAL, "updater": made})
-    for text, form in ((steps, "ExtensionsManager("), (steps.replace("optimizer.update()", TWICE), "compat.Epochs(")):
+    for text, form in (
+        (steps, "compat.TrainingManager(updater, 3, out_dir=out)"),
+        (steps.replace("optimizer.update()", TWICE), "own_clock=True"),
+    ):
         results = migrate_sources({"steps.py": text, "train.py": train}, options=Options(style="native"))
         assert form in results["train.py"].code and "BatchUpdater" not in results["steps.py"].code
 

@@ -184,6 +184,21 @@ def test_one_that_needs_more_keeps_its_base(old, new):
     assert "class Sums(compat.Evaluator):" in code, code
 
 
+def test_a_class_that_nobody_names_where_it_is_defined():
+    """As in a library. One that is named is made somewhere, of an iterator that nobody sees."""
+    library = PROGRAM[: PROGRAM.index("def data(")]
+
+    def base(source):
+        code = migrate_source(source, options=Options(style="native")).code
+        assert "class Sums(extensions.Evaluator):" in code or "class Sums(compat.Evaluator):" in code, code
+        return "class Sums(extensions.Evaluator):" in code
+
+    assert base(library) and base(library + "__all__ = ['Sums']\n")
+    assert not base(library.replace("reporter.report(report, target)", "use(target)"))  # a part of it may report there
+    for naming in ("class Below(Sums):\n    pass\n", "made = eval('Sums')\n", "classes = {'sums': Sums}\n"):
+        assert not base(library + naming), naming
+
+
 @pytest.mark.parametrize("scope", ["", "            use(target)\n"])
 def test_what_a_part_of_the_model_reports_where_it_is_observed(scope):
     """Its name is another one there; what is reported outside of a scope is seen by nobody."""

@@ -263,7 +263,11 @@ VARIANTS = {
 }
 # what of the manager has to be in the text, where the usual is not
 FORMS = {
-    "ppe": {"what only the updater knows": "compat.TrainingManager", "run elsewhere": "trainer.updater.update()"},
+    "ppe": {
+        "what only the updater knows": "compat.TrainingManager",
+        "usual": "compat.TrainingManager(updater, 3",
+        "run elsewhere": "trainer.updater.update()",
+    },
     "ignite": dict.fromkeys(
         (
             "two batches",
@@ -279,7 +283,7 @@ FORMS = {
         "compat.EngineManager(",
     ),
 }
-MANAGERS = {"ppe": "ppe.training.ExtensionsManager(", "ignite": "ppe.training.IgniteExtensionsManager("}
+MANAGERS = {"ppe": "Manager(", "ignite": "ppe.training.IgniteExtensionsManager("}
 STAYS = {"one of two"}
 ASKING = {"what only the updater knows", "run elsewhere"}
 # the evaluator keeps its form: its function is no model; the iterator that a function asks for may be its own
@@ -476,7 +480,7 @@ def test_a_manager_asks_the_updater_for_epochs_that_only_that_knows(name, period
     if any(words in name for words in WITHOUT_END) or "fail" in name:
         program["stop"] = "(16, 'iteration')"
     theirs, ours, code = both(PROGRAM.format(**program), head=HEAD)
-    assert "iters_per_epoch=compat.Epochs(updater)" in code and "compat.Trainer" not in code, code
+    assert "own_clock=True" in code and "compat.Trainer" not in code, code
     compare(theirs, ours, code, tmp_path)
     assert ours["seen"] == theirs["seen"] != []
 
@@ -517,7 +521,7 @@ def test_updaters_of_iterators_of_its_own(name, log, tmp_path):
     text = text.replace("chainer.iterators.SerialIterator(data(20, 0), 5, shuffle=False)", "Mine(data(20, 0), 6)")
     assert "Mine(data(20, 0), 6)" in text
     theirs, ours, code = both(text, head=HEAD)
-    assert form in code and "iters_per_epoch=compat.Epochs(updater)" in code, code
+    assert form in code and "own_clock=True" in code, code
     compare(theirs, ours, code, tmp_path)
     assert ours["seen"] == theirs["seen"] != []
 
@@ -536,7 +540,7 @@ def test_a_run_with_an_own_clock_goes_on_from_a_snapshot(tmp_path):
     snapshot = "extensions.snapshot(filename='s{.updater.iteration}')"
     program["more"] = f"trainer.extend({snapshot}, trigger=(1, 'epoch'))\n    load(trainer)"
     theirs, ours, code = both(PROGRAM.format(**program), HEAD)
-    assert "iters_per_epoch=compat.Epochs(updater)" in code, code
+    assert "own_clock=True" in code, code
     logs = {}
     for namespace, side in ((theirs, "theirs"), (ours, "ours")):
         with one_order():

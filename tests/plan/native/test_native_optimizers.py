@@ -278,4 +278,4 @@ def train(model):
 """,
         rtol=1e-4,
     )
-    assert "decay_weights" in code and "Late" not in code
+    assert "decay_weights" in code and "fill_missing" not in code and "Late" not in code

@@ -125,6 +125,15 @@ class Losses(Model):
 
 
 """
+NESTED = """\
+class Nested(Model):
+    def forward(self, x, t):
+        loss = super().forward(x, t)
+        chainer.report({'norm': F.sum(self.net.l1.W ** 2)}, self.net.l1)
+        return loss
+
+
+"""
 PROGRAM = """\
 def train(net, out):
     model = {model}
@@ -155,6 +164,7 @@ USUAL = {
 VARIANTS = {
     "usual": {},
     "own model": {"model": "Model(net)"},
+    "a value of a part": {"model": "Nested(net)"},
     "parts that the run tells": {"model": "Weighted(net)"},
     "parts that the run tells, on a device": {
         "model": "Weighted(net)",
@@ -300,6 +310,7 @@ def variant(name, more=""):
             )
             .replace("Evaluator(test_iter, model)", "Evaluator(test_iter, model, eval_func=lossfun)")
         )
+    source = NESTED + source if "Nested(" in source else source
     return source
 
 
@@ -314,10 +325,23 @@ def test_log_table_and_parameters_are_the_same(name, trainer, tmp_path):
     if name.startswith(("parts that", "examples with")):
         assert "batch))" not in code and "call_with" not in code, code
     compare(theirs, ours, code, tmp_path, rtol)
+    if "Nested(" in source:
+        assert "trainer.reporter.add_observers('', compat.observers(model).items())" in code, code
     if "seen = []" in source:
         assert ours["seen"] == theirs["seen"] != []
     if "Losses" in source:
         assert ours["Losses"].made == theirs["Losses"].made == source.count("=model.get_loss_func"), "each made once"
+
+
+def test_an_evaluator_that_is_called_by_hand_names_parts_as_chainer_does():
+    source = NESTED + (
+        "def run(net):\n"
+        "    test_iter = chainer.iterators.SerialIterator(data(12, 1), 5, repeat=False, shuffle=False)\n"
+        "    return sorted(extensions.Evaluator(test_iter, Nested(net))())\n"
+    )
+    theirs, ours, code = both(source, head=HEAD)
+    assert "compat.Evaluator" not in code, code
+    assert ours["run"](ours["Net"]()) == theirs["run"](theirs["Net"]()) == ["main/loss", "main/net/l1/norm"]
 
 
 def compare(theirs, ours, code, tmp_path, rtol=2e-5):
