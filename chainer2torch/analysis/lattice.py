@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any
 
 from chainer2torch.analysis.kinds import (
@@ -111,6 +112,8 @@ def _matters(kind: Kind) -> bool:
 
 def says_more(new: Kind, old: Kind | None) -> bool:
     """Whether a summary has changed: also one of which nothing is sure as before, but something more may come."""
+    if new is old:
+        return False
     if new != old:
         return True
     if isinstance(new, Perhaps):
@@ -133,6 +136,8 @@ _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not kno
 
 # kinds that may merge with one of another class
 _ALIKE: dict[type[Kind], str] = {Const: "plain", Scalar: "plain", Lst: "list", Stream: "list"}
+# kinds of which two that are equal are the same in all; others may hold what is unknown, which equals what may come
+_ALL_COMPARED = frozenset({Class, HostArray, Inst, Ref, Scalar, Tensor})
 # kinds that never merge: they are the same, or two
 _APART = frozenset({Class, Func, Method})
 
@@ -186,16 +191,32 @@ def _among(a: Inst, b: Inst) -> tuple[int, ...]:
 
 
 def _join_union(a: Kind, b: Kind) -> Kind:
-    parts: list[Kind] = []
-    for kind in (*options(a), *options(b)):
+    before = options(a)
+    parts = list[Kind]()
+    merges = False
+    for kind in (*before, *options(b)):
         for i, other in enumerate(parts):
-            merged = kind if kind == other else _join_same(kind, other)
+            if kind is other:
+                break
+            if kind.__class__ is other.__class__:
+                if kind.__class__ is Inst and kind.cls != other.cls:  # type: ignore[attr-defined]
+                    continue
+            elif _ALIKE.get(kind.__class__, "") != _ALIKE.get(other.__class__):
+                continue  # neither the same nor alike: so are most pairs, and no loop runs more often
+            if kind == other:
+                if kind.__class__ not in _ALL_COMPARED:
+                    parts[i] = kind
+                break
+            merged = _join_same(kind, other)
             if merged is not None:
-                parts[i] = merged
+                parts[i], merges = merged, True
                 break
         else:
             parts.append(kind)
-    parts = list(dict.fromkeys(parts))  # two may have become the same: CuPy beside an array module, and then NumPy
+    if merges:  # two may have become the same: CuPy beside an array module, and then NumPy
+        parts = list(dict.fromkeys(parts))
+    if len(parts) == len(before) and all(map(operator.is_, parts, before)):
+        return a
     return parts[0] if len(parts) == 1 else _union(parts)
 
 
