@@ -151,6 +151,11 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return None
     if isinstance(a, Inst) and isinstance(b, Inst):
         return Inst(a.cls, among=_among(a, b)) if a.cls == b.cls else None
+    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
+        ta, tb = scalar_type(a), scalar_type(b)
+        if ta == tb and ta is not None:
+            return Scalar(ta)
+        return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
     if isinstance(a, Ref) and isinstance(b, Ref):
         return Inst("xp.Module") if {a.name, b.name} in _NUMPY_OR_CUPY else None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -158,11 +163,6 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Tensor(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype), a.array and b.array, either)
     if isinstance(a, HostArray) and isinstance(b, HostArray):
         return HostArray(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype))
-    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
-        ta, tb = scalar_type(a), scalar_type(b)
-        if ta == tb and ta is not None:
-            return Scalar(ta)
-        return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
     if isinstance(a, Tup) and isinstance(b, Tup):
         if len(a.items) == len(b.items):
             names, sized = a.names if a.names == b.names else (), a.sized or b.sized
