@@ -239,6 +239,8 @@ class Union(Kind):
     options: frozenset[Kind]
     # the same in the order in which they were met: sets have another order in every run, and results must not
     ordered: tuple[Kind, ...] = dataclasses.field(compare=False)
+    # whether no two of them would merge if they were joined once more; None: nobody has looked
+    apart: bool | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

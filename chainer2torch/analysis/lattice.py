@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+from collections.abc import Iterable
 from typing import Any
 
 from chainer2torch.analysis.kinds import (
@@ -111,6 +113,8 @@ def _matters(kind: Kind) -> bool:
 
 def says_more(new: Kind, old: Kind | None) -> bool:
     """Whether a summary has changed: also one of which nothing is sure as before, but something more may come."""
+    if new is old:
+        return False
     if new != old:
         return True
     if isinstance(new, Perhaps):
@@ -133,6 +137,8 @@ _MOST_SITES = 12  # of one optimizer or iterator; those of which more is not kno
 
 # kinds that may merge with one of another class
 _ALIKE: dict[type[Kind], str] = {Const: "plain", Scalar: "plain", Lst: "list", Stream: "list"}
+# kinds of which two that are equal are the same in all; others may hold what is unknown, which equals what may come
+_ALL_COMPARED = frozenset({Class, HostArray, Inst, Ref, Scalar, Tensor})
 # kinds that never merge: they are the same, or two
 _APART = frozenset({Class, Func, Method})
 
@@ -145,6 +151,11 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return None
     if isinstance(a, Inst) and isinstance(b, Inst):
         return Inst(a.cls, among=_among(a, b)) if a.cls == b.cls else None
+    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
+        ta, tb = scalar_type(a), scalar_type(b)
+        if ta == tb and ta is not None:
+            return Scalar(ta)
+        return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
     if isinstance(a, Ref) and isinstance(b, Ref):
         return Inst("xp.Module") if {a.name, b.name} in _NUMPY_OR_CUPY else None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -152,15 +163,13 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
         return Tensor(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype), a.array and b.array, either)
     if isinstance(a, HostArray) and isinstance(b, HostArray):
         return HostArray(_same(a.rank, b.rank), common_floats(a.dtype, b.dtype))
-    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
-        ta, tb = scalar_type(a), scalar_type(b)
-        if ta == tb and ta is not None:
-            return Scalar(ta)
-        return Scalar("float") if {ta, tb} == {"int", "float"} else UNKNOWN
     if isinstance(a, Tup) and isinstance(b, Tup):
         if len(a.items) == len(b.items):
-            names = a.names if a.names == b.names else ()
-            return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items)), names, a.sized or b.sized)
+            names, sized = a.names if a.names == b.names else (), a.sized or b.sized
+            items = tuple(map(join, a.items, b.items))
+            if names == b.names and sized == b.sized and all(map(_is_same, items, b.items)):
+                return b
+            return Tup(items, names, sized)
         element = join_all([*a.items, *b.items])
         # a function that returns more if it is asked to: who takes its result apart knows how many there are
         plain = isinstance(element, Scalar) or not (a.items and b.items)
@@ -168,8 +177,9 @@ def _join_same(a: Kind, b: Kind) -> Kind | None:
     if isinstance(a, Lst) and isinstance(b, Lst):
         if a.sized != b.sized:
             return None  # a shape is written as a tuple, a list as it is
-        both_stream = isinstance(a, Stream) and isinstance(b, Stream)
-        return (Stream if both_stream else Lst)(join(a.element, b.element), a.sized)
+        made = Stream if isinstance(a, Stream) and isinstance(b, Stream) else Lst
+        element = join(a.element, b.element)
+        return b if made is b.__class__ and _is_same(element, b.element) else made(element, a.sized)
     if isinstance(a, Dct) and isinstance(b, Dct):
         other = dict(b.items)
         both = tuple((k, join(v, other[k])) for k, v in a.items if k in other)  # in a's order: no change, no visit
@@ -186,25 +196,78 @@ def _among(a: Inst, b: Inst) -> tuple[int, ...]:
 
 
 def _join_union(a: Kind, b: Kind) -> Kind:
-    parts: list[Kind] = []
-    for kind in (*options(a), *options(b)):
+    before, apart = options(a), _is_apart(a)
+    parts = list(before) if apart else []
+    replaced, merged = _add(parts, options(b) if apart else (*before, *options(b)))
+    if merged:  # two may have become the same: CuPy beside an array module, and then NumPy
+        parts = list(dict.fromkeys(parts))
+    if len(parts) == len(before) and all(map(operator.is_, parts, before)):
+        return a
+    return parts[0] if len(parts) == 1 else _union(parts, apart and not replaced and not merged)
+
+
+def _add(parts: list[Kind], kinds: Iterable[Kind]) -> tuple[bool, bool]:
+    """Adds kinds to the parts of a union: whether one took the place of an equal one, and whether two have merged."""
+    replaces = merges = False
+    for kind in kinds:
         for i, other in enumerate(parts):
-            merged = kind if kind == other else _join_same(kind, other)
+            if kind is other:
+                break
+            if kind.__class__ is other.__class__:
+                if kind.__class__ is Inst and kind.cls != other.cls:  # type: ignore[attr-defined]
+                    continue
+            elif _ALIKE.get(kind.__class__, "") != _ALIKE.get(other.__class__):
+                continue  # neither the same nor alike: so are most pairs, and no loop runs more often
+            if kind == other:
+                if not _is_same(kind, other):
+                    parts[i], replaces = kind, True
+                break
+            merged = _join_same(kind, other)
             if merged is not None:
-                parts[i] = merged
+                if not _is_same(merged, other):
+                    parts[i], merges = merged, True
                 break
         else:
             parts.append(kind)
-    parts = list(dict.fromkeys(parts))  # two may have become the same: CuPy beside an array module, and then NumPy
-    return parts[0] if len(parts) == 1 else _union(parts)
+    return replaces, merges
 
 
-def _union(parts: list[Kind]) -> Kind:
+def _is_apart(kind: Kind) -> bool:
+    """Whether no two parts of a union would merge, so that they need not be compared whenever something joins it."""
+    if not isinstance(kind, Union):
+        return True
+    if kind.apart is None:
+        parts: list[Kind] = []
+        changes = _add(parts, kind.ordered)
+        object.__setattr__(kind, "apart", not any(changes) and len(parts) == len(kind.ordered))
+    return bool(kind.apart)
+
+
+def _is_same(new: Kind, old: Kind) -> bool:
+    """Whether a kind says what another does, to the last detail: what may come, and in which order. No: perhaps."""
+    if new is old:
+        return True
+    if new.__class__ is not old.__class__:
+        return False
+    if isinstance(new, Lst) and isinstance(old, Lst):
+        return new.sized == old.sized and _is_same(new.element, old.element)
+    if isinstance(new, Tup) and isinstance(old, Tup):
+        if new.names != old.names or new.sized != old.sized or len(new.items) != len(old.items):
+            return False
+        return all(map(_is_same, new.items, old.items))
+    if isinstance(new, Perhaps) and isinstance(old, Perhaps):
+        return _is_same(new.known, old.known)
+    if isinstance(new, Union) and isinstance(old, Union):
+        return len(new.ordered) == len(old.ordered) and all(map(_is_same, new.ordered, old.ordered))
+    return new.__class__ in _ALL_COMPARED and new == old
+
+
+def _union(parts: list[Kind], apart: bool = False) -> Kind:
     # A union whose parts are unrelated plain values tells a rule nothing.
     most = _MAX_FUNCTIONS if all(isinstance(kind, (Class, Func)) for kind in parts) else _MAX_UNION
     if len(parts) > most or UNKNOWN in parts:
         return unsure(*parts)
-    return Union(frozenset(parts), tuple(parts))
+    return Union(frozenset(parts), tuple(parts), apart or None)
 
 
 def join_all(kinds: list[Kind]) -> Kind:

@@ -82,7 +82,8 @@ def fields(node_type: type) -> tuple[str, ...]:
 
 
 @functools.cache
-def _fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
+def all_fields(node_type: type[cst.CSTNode]) -> tuple[str, ...]:
+    """All fields of a LibCST node."""
     return tuple(field.name for field in dataclasses.fields(node_type))
 
 
@@ -90,7 +91,7 @@ def changed(node: N, changes: Mapping[str, Any]) -> N:
     """A node with other values in some of its fields: ``node.with_changes``, which looks at every field twice."""
     kind = node.__class__
     new = object.__new__(kind)
-    for name in _fields(kind):
+    for name in all_fields(kind):
         object.__setattr__(new, name, changes[name] if name in changes else getattr(node, name))
     new.__post_init__()  # is it code?
     return new
@@ -106,4 +107,4 @@ def code_of(node: cst.CSTNode, module: cst.Module | None = None) -> str:
     return "".join(_tokens(node, module or _empty()))
 
 
-__all__ = ["Printer", "changed", "code_of", "fields", "parse_module"]
+__all__ = ["Printer", "all_fields", "changed", "code_of", "fields", "parse_module"]

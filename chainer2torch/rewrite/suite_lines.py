@@ -14,7 +14,7 @@ import libcst as cst
 
 from chainer2torch.plan.edits import Comment, ReplaceStatement, StatementEdit
 from chainer2torch.rewrite import import_edits, spans
-from chainer2torch.rewrite.printing import code_of
+from chainer2torch.rewrite.printing import all_fields, code_of
 
 
 def line_of(original: Any, node: Any) -> list[Any]:
@@ -217,10 +217,30 @@ def missing_comments(before: Iterable[cst.CSTNode], after: Iterable[cst.CSTNode]
 
 
 def _comments(node: cst.CSTNode) -> Iterable[cst.Comment]:
+    """The comments in a node, in order; few have any, and LibCST gives children by way of copies of each node."""
+    return _in_order(node) if _has_comment(node) else ()
+
+
+def _has_comment(node: cst.CSTNode) -> bool:
+    waiting: list[Any] = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, cst.Comment):
+            return True
+        for name in all_fields(one.__class__):
+            value = getattr(one, name)
+            if isinstance(value, (tuple, list)):
+                waiting += value
+            elif isinstance(value, cst.CSTNode):
+                waiting.append(value)
+    return False
+
+
+def _in_order(node: cst.CSTNode) -> Iterable[cst.Comment]:
     if isinstance(node, cst.Comment):
         yield node
     for child in node.children:
-        yield from _comments(child)
+        yield from _in_order(child)
 
 
 def pass_line() -> cst.SimpleStatementLine:

@@ -19,28 +19,40 @@ def are_parts(analysis: Facts, kind: Kind, holders: Iterable[Kind]) -> bool:
     links = [one for one in options(kind) if isinstance(one, Inst) and analysis.derives(one.cls, "chainer.Link")]
     if not links or UNKNOWN in options(kind):
         return False
-    found: set[_Place] = set()
-    for holder in holders:
-        _collect(analysis, holder, found)
+    held = analysis.once(_Held)
+    found = frozenset[_Place]().union(*(held.by(one.cls) for holder in holders for one in objects_in(holder)))
     return all(_is_among(link, found) for link in links)
 
 
-def _is_among(link: Inst, found: set[_Place]) -> bool:
+def _is_among(link: Inst, found: frozenset[_Place]) -> bool:
     """Whether a link is one of those found: made at the same place, or of the same class of the project."""
     if isinstance(link.cls, ClassInfo):
         return any(cls == link.cls and (site == link.site or 0 in (site, link.site)) for cls, site in found)
     return bool(link.site) and (link.cls, link.site) in found
 
 
-def _collect(analysis: Facts, kind: Kind, found: set[_Place]) -> None:
-    for one in objects_in(kind):
-        if isinstance(one.cls, ClassInfo):
-            for cls in analysis.mro(one.cls):
-                for value in cls.attrs.values() if isinstance(cls, ClassInfo) else ():
-                    new = [part for part in objects_in(value) if (part.cls, part.site) not in found]
-                    found.update((part.cls, part.site) for part in new)
-                    for part in new:
-                        _collect(analysis, part, found)
+class _Held:
+    """What objects of a class keep in attributes, at any depth: asked of the same classes again and again."""
+
+    def __init__(self, analysis: Facts):
+        self._analysis = analysis
+        self._known: dict[str | ClassInfo, frozenset[_Place]] = {}
+
+    def by(self, cls: str | ClassInfo) -> frozenset[_Place]:
+        """The class and the place of each object that one of this class keeps; of others' classes none is known."""
+        if cls not in self._known:
+            found: set[_Place] = set()
+            self._collect(cls, found)
+            self._known[cls] = frozenset(found)
+        return self._known[cls]
+
+    def _collect(self, cls: str | ClassInfo, found: set[_Place]) -> None:
+        for owner in self._analysis.mro(cls) if isinstance(cls, ClassInfo) else ():
+            for value in owner.attrs.values() if isinstance(owner, ClassInfo) else ():
+                new = [part for part in objects_in(value) if (part.cls, part.site) not in found]
+                found.update((part.cls, part.site) for part in new)
+                for part in new:
+                    self._collect(part.cls, found)
 
 
 def objects_in(kind: Kind, depth: int = 4) -> Iterator[Inst]:

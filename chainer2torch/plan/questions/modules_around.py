@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.plan.context import Context
-from chainer2torch.plan.questions.functions_around import functions_around
-from chainer2torch.plan.questions.paths import FUNCTIONS, is_path, root_name
+from chainer2torch.plan.questions.functions_around import functions_around, paths_read
+from chainer2torch.plan.questions.paths import FUNCTIONS
 from chainer2torch.plan.questions.sure_names import may_lack_value
 
 
@@ -22,15 +22,8 @@ def modules_around(context: Context, statement: ast.stmt) -> list[str]:
         and _is_later(functions_around(context, n), n.lineno, around, statement.lineno, runs)
     }
     found: dict[str, None] = {}
-    for node in context.source.nodes:
-        if (
-            isinstance(node, (ast.Name, ast.Attribute))
-            and isinstance(node.ctx, ast.Load)
-            and is_path(node)
-            and root_name(node) not in later
-            and functions_around(context, node) <= around
-            and context.analysis.is_link(context.analysis.kind(node))
-        ):
+    for node, root, functions in context.analysis.once_a_file(paths_read, context.source):
+        if root not in later and functions <= around and context.analysis.is_link(context.analysis.kind(node)):
             found[ast.unparse(node)] = None
     sure = [text for text in found if not may_lack_value(context, text.partition(".")[0].partition("[")[0], statement)]
     return [text for text in sure if not any(text.startswith(other + ".") for other in sure)]

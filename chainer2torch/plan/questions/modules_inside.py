@@ -7,7 +7,8 @@ The block's own calls are looked at, and those of the project's functions that i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, options
@@ -18,7 +19,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.train_flags import asks, module_flag
 from chainer2torch.plan.native.unregistered import is_without_mode
 from chainer2torch.plan.questions.computed_names import asked_by_name, is_kept_attribute, object_of
-from chainer2torch.plan.questions.functions_around import functions_around
+from chainer2torch.plan.questions.functions_around import functions_around, paths_read
 from chainer2torch.plan.questions.link_parts import are_parts
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
@@ -376,35 +377,33 @@ class ModulesInside:
     def _others(self, kind: Kind) -> list[str]:
         """Names around the block of modules that were made at the same place, or are of the same class."""
         found = []
-        for node in self._visible():
-            if any(_alike(a, b) for a in options(kind) for b in options(self._context.analysis.kind(node))):
+        links = [one for one in options(kind) if isinstance(one, Inst)]
+        for node in self._visible if links else ():
+            if any(_alike(a, b) for b in options(self._context.analysis.kind(node)) for a in links):
                 found.append(ast.unparse(node))
         cls = self._context.enclosing_class(self._statement)
         if cls is not None:
             found += [
                 f"self.{name}"
                 for name, value in cls.attrs.items()
-                if any(_alike(a, b) for a in options(kind) for b in options(value))
+                if any(_alike(a, b) for a in links for b in options(value))
             ]
         return found
 
-    def _visible(self) -> Iterator[ast.expr]:
+    @functools.cached_property
+    def _visible(self) -> list[ast.Name | ast.Attribute]:
         """The names and attributes in the code before the block, in scopes that the block sees."""
-        for node in self._context.source.of(ast.Name, ast.Attribute):
-            if (
-                node.lineno < self._statement.lineno
-                and isinstance(node.ctx, ast.Load)
-                and is_path(node)
-                and root_name(node) not in self._assigned
-                and functions_around(self._context, node) <= self._around
-            ):
-                yield node
+        line, assigned, around = self._statement.lineno, self._assigned, self._around
+        return [
+            node
+            for node, root, functions in self._context.analysis.once_a_file(paths_read, self._context.source)
+            if node.lineno < line and root not in assigned and functions <= around
+        ]
 
 
-def _alike(a: Kind, b: Kind) -> bool:
+def _alike(a: Inst, b: Kind) -> bool:
     return (
-        isinstance(a, Inst)
-        and isinstance(b, Inst)
+        isinstance(b, Inst)
         and a.cls == b.cls
         and (a.site == b.site or isinstance(a.cls, ClassInfo) and 0 in (a.site, b.site))
     )
