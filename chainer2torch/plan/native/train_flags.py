@@ -127,12 +127,12 @@ def train_flags(analysis: Facts) -> TrainFlags:
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """The text that says at a node whether it is train mode; None where nothing says it."""
     flags = analysis.once(train_flags)
+    around = block_value(analysis, source, node)
+    if around is not None:  # before the module's own mode: the block may not name that module
+        return around
     place = module_flag(analysis, source, node)
     if isinstance(place, str):
         return place
-    around = block_value(analysis, source, node)
-    if around is not None:
-        return around
     if place is None and source.enclosing(node, ast.Lambda) is not None:
         return None
     if place is None or place in flags.constant:
@@ -144,7 +144,7 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
 def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """What ``with chainer.using_config("train", value)`` around a node, in the same function, says."""
     for ancestor in source.ancestors(node):
-        if isinstance(ancestor, _Function):
+        if isinstance(ancestor, (_Function, ast.Lambda)):  # it may run later
             return None
         if isinstance(ancestor, ast.With) and not any(node is item for item in ancestor.items):
             for item in ancestor.items:
