@@ -8,12 +8,10 @@ from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Tensor, optio
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching
-from chainer2torch.plan.parts.beside_arrays import is_of_either
-from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, tensor_of
-from chainer2torch.plan.parts.host_arrays import may_be_host_array as is_of_host
+from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_device, may_be_host_array, tensor_of
 from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.questions.perhaps import may_be_array, may_be_host_array, may_be_tensor
+from chainer2torch.plan.questions.perhaps import may_be_array
 from chainer2torch.plan.parts.sequences_of_numbers import holds_numbers
 
 
@@ -29,7 +27,7 @@ def compared_as_tensors(context: Context, decisions: Decisions, node: ast.Compar
         _held_compared(context, decisions, sides, kinds)
         return
     for side, kind in zip(sides, kinds):
-        if is_of_host(kind) or kind == UNKNOWN and comes_from_host(context, side):
+        if may_be_host_array(kind) or kind == UNKNOWN and comes_from_host(context, side):
             wrap(context, decisions, side, tensor_of(context, side))
         elif holds_numbers(kind) and any(_is_array(other) for other in kinds):
             wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
@@ -78,23 +76,6 @@ def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr]
             wrap(context, decisions, other, tensor_of(context, other))
         elif all(isinstance(k, HostArray) for k in options(kind)):
             wrap(context, decisions, held, "compat.to_host(value)")
-            return
-    _as_the_other(context, decisions, sides, kinds)
-
-
-def _as_the_other(context: Context, decisions: Decisions, sides: list[ast.expr], kinds: list[Kind]) -> None:
-    """``hs >= min_size`` of what may be an array of the host, and what may be a tensor: an array is one beside one.
-
-    The dtypes stay: NumPy compares in the larger one, and so does PyTorch.
-    """
-    if not all(isinstance(side, ast.Name) for side in sides) or context.choices.style != "native":
-        return
-    for at, side in enumerate(sides):
-        other = sides[1 - at]
-        alone = may_be_host_array(context, side) and not may_be_tensor(context, side)
-        if alone and (may_be_tensor(context, other) or is_of_either(kinds[1 - at])):
-            meets = f"isinstance({ast.unparse(other)}, torch.Tensor)"
-            wrap(context, decisions, side, f"(torch.as_tensor(value) if {meets} else value)")
 
 
 __all__ = ["compared_as_tensors"]
