@@ -128,11 +128,13 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """The text that says at a node whether it is train mode; None where nothing says it."""
     flags = analysis.once(train_flags)
     around = block_value(analysis, source, node)
-    if around is not None:  # before the module's own mode: the block may not name that module
-        return around
+    if around is not None and _is_read_again(around):  # before the module's mode: the block may not name that module
+        return ast.unparse(around)
     place = module_flag(analysis, source, node)
     if isinstance(place, str):
         return place
+    if around is not None:
+        return ast.unparse(around)
     if place is None and source.enclosing(node, ast.Lambda) is not None:
         return None
     if place is None or place in flags.constant:
@@ -141,7 +143,14 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     return NAME if place in flags.handed else None
 
 
-def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
+def _is_read_again(value: ast.expr) -> bool:
+    """Whether a mode may be written twice: ``False``, ``train``, ``not x.ndim``."""
+    return isinstance(
+        value.operand if isinstance(value, ast.UnaryOp) else value, (ast.Constant, ast.Name, ast.Attribute)
+    )
+
+
+def block_value(analysis: Facts, source: Source, node: ast.AST) -> ast.expr | None:
     """What ``with chainer.using_config("train", value)`` around a node, in the same function, says."""
     for ancestor in source.ancestors(node):
         if isinstance(ancestor, (_Function, ast.Lambda)):  # it may run later
@@ -150,7 +159,7 @@ def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
             for item in ancestor.items:
                 value = _train_value(analysis, source, item.context_expr)
                 if value is not None:
-                    return ast.unparse(value)
+                    return value
     return None
 
 
@@ -301,7 +310,7 @@ class _Calls:
         for module, node, call in self.uses.get(info, ()):
             if call is not None:
                 around = block_value(self.analysis, module.source, node)
-                yield around if around is not None else module_flag(self.analysis, module.source, node)
+                yield ast.unparse(around) if around is not None else module_flag(self.analysis, module.source, node)
 
     def asks_outside(self, info: FuncInfo) -> bool:
         """Whether something else than a module, a block with a mode or such a function may call it."""
