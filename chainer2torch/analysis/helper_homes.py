@@ -262,8 +262,17 @@ class HelperHomes:
     def _home(self, shared: set[str]) -> HelperHome | None:
         if not shared:
             return None
-        home = min(shared, key=lambda top: (-self._libraries[top], top))
+        below = {top: self._below(top) for top in shared}
+        found = shared.union(*below.values())
+        # a library that imports another takes the helpers of that one: two copies would have two train flags
+        lowest = [top for top in found if all(top in self._below(other) for other in self._below(top) & found)]
+        home = min(lowest or shared, key=lambda top: (-self._libraries[top], top))
         return HelperHome(home, posixpath.relpath(home, self.project.package_root(home) or ".").replace("/", "."))
+
+    def _below(self, top: str) -> set[str]:
+        """The other libraries beside a library that it imports."""
+        root = self.project.package_root(top)
+        return {o for o in self._libraries_of.get(top, ()) if o != top and self.project.package_root(o) == root}
 
     @functools.cached_property
     def _libraries(self) -> Mapping[str, int]:

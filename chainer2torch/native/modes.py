@@ -37,7 +37,8 @@ class _Mode(threading.local):
     block: Any = None  # what set_train(False) has begun
 
 
-_mode = _Mode()
+# one for all copies of these helpers: of a library and of a program that were migrated each by itself, too
+_mode: _Mode = vars(torch).setdefault("_mode_of_chainer", _Mode())
 
 
 def is_training() -> bool:

@@ -24,6 +24,7 @@ from chainer2torch.project.transaction import Transaction
 from chainer2torch.project.visible import visible
 
 _LISTED = 50  # names in one message
+_FLAG = "is_training"  # the helper that reads the mode of the thread
 
 
 class UsageError(Exception):
@@ -100,6 +101,8 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
     for path, source in tree.sources.items():  # files that were migrated before keep what they use
         if path not in texts and changed and (used := set(compat_file.names_used(source.text, tree.style))):
             homes[path] = _root_of_migrated(tree, path), used
+    # what is asked for in one module of helpers is set in all of them
+    flags = {f"helper.{_FLAG}"} if any(_FLAG in used for _, used in homes.values()) else set()
     beside = {path: home for path, (home, _) in homes.items() if not _package(tree, texts, path)}
     together = meetings(tree, beside)
     for root in sorted({home for home, _ in homes.values()}):
@@ -134,7 +137,7 @@ def _helpers(tree: Tree, texts: dict[str, str], problems: list[FileError]) -> It
             places = {posixpath.dirname(path) for path in met}
             heard = {
                 word for place, found in said.items() if place in places or _share_a_path(place, root) for word in found
-            }
+            } | flags
             settings = words_of_settings(tree) if has_choices(names) else ()
             new = _built(tree, names, heard, settings).encode()
         except (FileError, compat_file.VendorError) as error:

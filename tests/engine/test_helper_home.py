@@ -408,3 +408,16 @@ def test_scripts_in_no_package_are_no_root_of_imports(tmp_path: Path) -> None:
     written(sources, tmp_path)
     for folder, module in ((".", "net"), ("examples", "parts.layers"), ("examples/run", "train")):
         subprocess.run([sys.executable, "-c", f"import {module}"], cwd=tmp_path / folder, check=True, env={})
+
+
+def test_a_library_that_imports_another_takes_the_helpers_of_that_one() -> None:
+    """Each had a copy, with a train flag of its own: what the lower one asked for was not what the other had set."""
+    busy = "\nNAMES = list('ab')\nNAMES.append('c')\n"  # something happens when they are imported
+    sources = {
+        "low/__init__.py": USES + busy,
+        "high/__init__.py": "from low import f as g\n" + USES + busy,
+        "tests/one/test_high.py": "import high\n" + USES,
+        "tests/two/test_more.py": "import high\n" + USES,
+        "tests/three/test_low.py": "import low\n",
+    }
+    assert {root for root, _ in homes(sources).values()} == {"low"}

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from chainer2torch.engine import Options, migrate_source
+from chainer2torch.engine import Options, migrate_source, migrate_sources
 from chainer2torch.rules.table import load_rules
 
 RULES = {style: load_rules(style=style, lazy=True) for style in ("faithful", "native")}
@@ -248,3 +248,26 @@ datasets.split_dataset_n_random()
     first = migrate_source(source).code
     assert "chainer_compat" in first and "tuple(" not in first
     assert migrate_source(first).code == first
+
+
+def test_a_number_that_changes_a_tensor_in_place_is_converted_once():
+    """``torch.as_tensor`` stood around what it had made, where other files of the part were left with a marker."""
+    hook = """
+        import chainer
+
+
+        class Scaling(object):
+            name = 'Scaling'
+            call_for_each_param = True
+
+            def __init__(self, rate):
+                self.rate = rate
+
+            def __call__(self, rule, param):
+                g = param.grad
+                g *= self.rate
+        """
+    rest = "import hook\nfrom chainer.functions.unknown import bar\nbar(hook.Scaling)\n"
+    first = {p: r.code for p, r in migrate_sources({"hook.py": textwrap.dedent(hook), "rest.py": rest}).items()}
+    assert "g *= torch.as_tensor(self.rate)" in first["hook.py"]
+    assert {path: result.code for path, result in migrate_sources(first).items()} == first

@@ -26,8 +26,9 @@ class _Entries:
         delattr(self._local, name) if self._local is not None else object.__delattr__(self, name)
 
 
-own_global_config = _Entries()
-own_config = _Entries(threading.local())
+# one for all copies of these helpers: of a library and of a program that were migrated each by itself, too
+own_global_config: Any = vars(threading).setdefault("_global_config_of_chainer", _Entries())
+own_config: Any = vars(threading).setdefault("_config_of_chainer", _Entries(threading.local()))
 
 
 @contextlib.contextmanager

@@ -18,7 +18,8 @@ class _Mode(threading.local):
     follower: Any = None  # what switches every module that the thread calls, after set_train(False)
 
 
-_mode = _Mode()
+# one for all copies of these helpers: of a library and of a program that were migrated each by itself, too
+_mode: _Mode = vars(torch).setdefault("_faithful_mode_of_chainer", _Mode())
 
 
 def is_training() -> bool:

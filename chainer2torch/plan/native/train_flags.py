@@ -139,30 +139,40 @@ def asks_the_thread(analysis: Facts, module: ModuleInfo) -> bool:
 def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """The text that says at a node whether it is train mode; None where nothing says it."""
     flags = analysis.once(train_flags)
+    around = block_value(analysis, source, node)
+    if around is not None and _is_read_again(around):  # before the module's mode: the block may not name that module
+        return ast.unparse(around)
     place = module_flag(analysis, source, node)
     if isinstance(place, str):
         return place
     if late_lambda(analysis, source, node) is not None:
         return None
-    around = block_value(analysis, source, node)
     if around is not None:
-        return around
+        return ast.unparse(around)
+    if place is None and source.enclosing(node, ast.Lambda) is not None:
+        return None
     if place is None or place in flags.constant:
         known = flags.handed or flags.constant or flags.unclear
         return "True" if known and not flags.in_switched(source) else None
     return NAME if place in flags.handed else None
 
 
-def block_value(analysis: Facts, source: Source, node: ast.AST) -> str | None:
+def _is_read_again(value: ast.expr) -> bool:
+    """Whether a mode may be written twice: ``False``, ``train``, ``not x.ndim``."""
+    read = value.operand if isinstance(value, ast.UnaryOp) else value
+    return isinstance(read, (ast.Constant, ast.Name, ast.Attribute))
+
+
+def block_value(analysis: Facts, source: Source, node: ast.AST) -> ast.expr | None:
     """What ``with chainer.using_config("train", value)`` around a node, in the same function, says."""
     for ancestor in source.ancestors(node):
-        if isinstance(ancestor, _Function):
+        if isinstance(ancestor, (_Function, ast.Lambda)):  # it may run later
             return None
         if isinstance(ancestor, ast.With) and not any(node is item for item in ancestor.items):
             for item in ancestor.items:
                 value = _train_value(analysis, source, item.context_expr)
                 if value is not None:
-                    return ast.unparse(value)
+                    return value
     return None
 
 
@@ -289,10 +299,8 @@ class _Calls:
                 self.mixed.add(info)
         if not asking or not isinstance(node.ctx, ast.Load):
             return  # the mode is set there
-        if _is_variable(self.analysis, module.source, node):
-            return  # what it holds was named elsewhere
-        if tells_mode(module.source, node):
-            return
+        if _is_variable(self.analysis, module.source, node) or tells_mode(module.source, node):
+            return  # what a variable holds was named elsewhere
         place = module_flag(self.analysis, module.source, node)
         if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
             self.unreached.add(module)
@@ -315,14 +323,14 @@ class _Calls:
                 yield self._caller(module, node)
 
     def _caller(self, module: ModuleInfo, node: ast.expr) -> str | FuncInfo | None:
+        around = block_value(self.analysis, module.source, node)
+        if around is not None:
+            return ast.unparse(around)
         place = module_flag(self.analysis, module.source, node)
-        if isinstance(place, str):
-            return place
-        if late_lambda(self.analysis, module.source, node) is not None:
+        if not isinstance(place, str) and late_lambda(self.analysis, module.source, node) is not None:
             self.unreached.add(module)
             return ASKED
-        around = block_value(self.analysis, module.source, node)
-        return around if around is not None else place
+        return place
 
     def asks_outside(self, info: FuncInfo) -> bool:
         """Whether something else than a module, a block with a mode or such a function may call it."""

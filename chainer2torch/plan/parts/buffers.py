@@ -107,13 +107,13 @@ def into_part_of_layer(context: Context, decisions: Decisions, target: ast.expr,
     kinds = options(context.kind(value))
     if not _is_part_of_layer(context, target) or _is_part_of_layer(context, value):
         return
-    if _is_written(value):
+    if is_written(value):
         return
     if any(isinstance(kind, HostArray) or kind == UNKNOWN for kind in kinds):
         decisions.wrap(value, tensor_of(context, value))
 
 
-def _is_written(value: ast.expr) -> bool:
+def is_written(value: ast.expr) -> bool:
     """Whether an earlier run has made a tensor of it: ``torch.as_tensor(w)``, ``layer.weight.data[:]``, or what a
     helper gives, ``compat.link_attribute(layer, 'W').data[:]``.
     """

@@ -24,7 +24,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.match import parsed
 from chainer2torch.plan.parts.assigned_values import reaching
-from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer
+from chainer2torch.plan.parts.buffers import into_buffer, into_part_of_layer, is_written
 from chainer2torch.plan.parts.chosen_elements import into_chosen, is_tensor
 from chainer2torch.plan.parts.host_arrays import is_sent, tensor_of
 from chainer2torch.plan.parts.host_objects import into_object
@@ -333,7 +333,7 @@ def _into_tensor(
     context: Context, decisions: Decisions, value: ast.expr, target: Kind, place: ast.Subscript | None = None
 ) -> None:
     """Converts what may be a host array, where it is written into a tensor."""
-    if not is_tensor(target):
+    if not is_tensor(target) or is_written(value):
         return
     if place is not None and is_tensor(context.analysis.kind(value)):
         into_chosen(context, decisions, place, value, known=True)
