@@ -38,11 +38,11 @@ class Definitions(Interpreter):
                 elif env is self.module.env:
                     self.reads(self.module, name)
                 func = self.func
-                if func is not None and func.made_among and env is func.scopes[0]:
-                    return self._closed_over(func, env, name)
+                around = func is not None and func.made_among and env is func.scopes[0]
+                found = self._closed_over(func, env, name) if func is not None and around else env[name]
                 if name in self.module.nonlocals and env is not self.module.env and func is not None:
-                    return assigned.shared(self, self.module, name, env[name])
-                return env[name] if env is self.module.env else filled.held(self, name, env[name])
+                    return assigned.shared(self, self.module, name, found)
+                return found if around or env is self.module.env else filled.held(self, name, found)
         for star in reversed(self.module.stars):  # the last one wins
             dotted = self.rules.canonical(f"{star}.{name}")
             if dotted in self.rules.rows or self.rules.is_namespace(dotted) or name in OF_PYTHON.get(star, ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from chainer2torch.analysis import absent, host_copies, versions
+from chainer2torch.analysis import absent, host_copies, patterns, versions
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -35,7 +35,6 @@ from chainer2torch.analysis.models.observations import put_by_block
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import always, of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
-from chainer2torch.analysis.source import nodes_of
 
 
 class Statements(Interpreter):
@@ -297,18 +296,17 @@ class Statements(Interpreter):
     _stmt_TryStar = _stmt_Try
 
     def _stmt_Match(self, node: ast.Match) -> bool:
-        self.expr(node.subject)
-        for case in node.cases:
-            for part in nodes_of(case.pattern):
-                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
-                    self.store(part.name, UNKNOWN)
-                elif isinstance(part, ast.MatchMapping) and part.rest:
-                    self.store(part.rest, UNKNOWN)
-                elif isinstance(part, ast.expr) and part not in self.facts:
-                    self.expr(part)
+        kind, start, ends = self.expr(node.subject), dict(self.scopes[0]), list[dict[str, Kind]]()
+        for case in node.cases:  # what the names of one case are says nothing in another one
+            self._restore(dict(start))
+            for name, part in patterns.captured(self, case.pattern, kind):
+                self.store(name, part)
             if case.guard is not None:
                 self.expr(case.guard)
-        return self._branches([*(case.body for case in node.cases), []])
+            if not self.block(case.body):
+                ends.append(dict(self.scopes[0]))
+        self._restore(self._join_envs([*ends, start]))
+        return False
 
     # -- targets ---------------------------------------------------------------------------------------------------
 
