@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
+from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sent, sequences
 from chainer2torch.analysis.folding import added, fold, repeated, row, table
 from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
@@ -212,7 +212,7 @@ class Expressions(Interpreter):
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
             self.returned(self.func, Lst(self.iterated(kind) if isinstance(node, ast.YieldFrom) else kind))
-        return UNKNOWN
+        return sent.waited_for(self, node)
 
     _expr_YieldFrom = _expr_Yield
 
@@ -350,7 +350,8 @@ class Expressions(Interpreter):
 
     def _instance_attribute(self, kind: Inst, name: str) -> Kind:
         if isinstance(kind.cls, ClassInfo):
-            return Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
+            found = Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
+            return sent.of_error(self, kind, name) if found is UNKNOWN else found
         return self._member(kind, kind.cls, name)
 
     def class_attribute(self, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:

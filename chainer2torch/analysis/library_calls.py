@@ -34,8 +34,9 @@ from chainer2torch.analysis.models import (
     field_classes,
     host_libraries,
     iteration,
-    named_tuples,
     link_lists,
+    named_tuples,
+    operator_module,
     python_builtins,
     sequences,
     standard_library,
@@ -105,7 +106,8 @@ class LibraryCalls(Interpreter):
             return call_link(self, callee, args, keywords, node)
         if self.derives(callee.cls, "chainer.training.extensions.Evaluator"):
             return self.method_result(callee, "evaluate", [], None)
-        return host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
+        taken = operator_module.called(self, callee, args)
+        return taken or host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
 
     def _registers(self, receiver: Kind, name: str, args: list[Kind]) -> bool:
         """Whether a method makes children of links, which are taken out and called where the source says so."""
@@ -191,8 +193,8 @@ class LibraryCalls(Interpreter):
             return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
-        if name == field_classes.REPLACE and args:
-            return field_classes.replaced(self, args[0], keywords)
+        if (fields := field_classes.result(self, name, args, keywords)) is not None:
+            return fields
         if name == "chainer.report_scope" and node.args:
             self.observed(node)
         if (made := self._made_by_python(name, args, keywords, node)) is not None:
@@ -223,7 +225,7 @@ class LibraryCalls(Interpreter):
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
-        found = iteration.result(self, name, args, node)
+        found = iteration.result(self, name, args, node) or operator_module.result(self, name, args, node)
         return found or standard_library.result(name, args) or host_libraries.result(name, args, keywords)
 
     def _made_by_python(self, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call) -> Kind | None:

@@ -29,7 +29,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all, says_more, unsure
-from chainer2torch.analysis.models import assigned, data, link_children, methods, possible
+from chainer2torch.analysis.models import assigned, data, link_children, methods, possible, sent
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.observations import put_by_block
 from chainer2torch.analysis.module_index import ClassInfo
@@ -118,7 +118,9 @@ class Statements(Interpreter):
 
     def _stmt_Return(self, node: ast.Return) -> bool:
         kind = self.expr(node.value) if node.value is not None else Const(None)
-        if self.func is not None:
+        if self.func is not None and self.func.is_generator:
+            sent.from_generator(self, kind)
+        elif self.func is not None:
             self.returned(self.func, kind, node)
         return True
 
@@ -126,6 +128,7 @@ class Statements(Interpreter):
         for part in (node.exc, node.cause):
             if part is not None:
                 self.expr(part)
+        sent.raised(self, node.exc)
         return True
 
     def _stmt_Continue(self, node: ast.Continue) -> bool:
@@ -284,10 +287,9 @@ class Statements(Interpreter):
             )
         for handler in node.handlers:
             self._restore(self._join_envs([start, dict(self.scopes[0])]))
-            if handler.type is not None:
-                self.expr(handler.type)
+            classes = self.expr(handler.type) if handler.type is not None else UNKNOWN
             if handler.name:
-                self.store(handler.name, UNKNOWN)
+                self.store(handler.name, sent.caught(self, classes))
             if not self.block(handler.body):
                 ends.append(dict(self.scopes[0]))
         self._restore(self._join_envs(ends or [start]))

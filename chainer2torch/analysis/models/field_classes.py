@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import Inst, Kind, NamedTuple, Ref
-from chainer2torch.analysis.lattice import generalized
+from chainer2torch.analysis.kinds import BOTTOM, Dct, Inst, Kind, NamedTuple, Ref, Tup
+from chainer2torch.analysis.lattice import generalized, join_all
 from chainer2torch.analysis.module_index import ClassInfo
 
 REPLACE = "dataclasses.replace"
+_TAKEN_APART = frozenset(
+    f"{module}.as{form}" for module in ("attr", "attrs", "dataclasses") for form in ("dict", "tuple")
+)
 _TUPLE = Ref("typing.NamedTuple")
 _RECORDS = frozenset(
     {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define", "attrs.define", "attrs.frozen"}
@@ -34,6 +37,17 @@ def replaced(interpreter: Interpreter, obj: Kind, keywords: dict[str, Kind]) -> 
     if isinstance(obj, Inst) and isinstance(obj.cls, ClassInfo):
         constructed(interpreter, obj.cls, [], keywords, None)
     return obj
+
+
+def result(interpreter: Interpreter, name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+    """What a function gives that makes another object of one, or a container; None: it is another function."""
+    if name == REPLACE and args:
+        return replaced(interpreter, args[0], keywords)
+    if name not in _TAKEN_APART or not args or not isinstance(args[0], Inst) or not isinstance(args[0].cls, ClassInfo):
+        return None
+    kinds = {field: interpreter.attribute(args[0], field) for field in _fields(interpreter, args[0].cls)}
+    whole = Dct(join_all(list(kinds.values())), tuple(kinds.items())) if kinds else Dct(BOTTOM)
+    return Tup(tuple(kinds.values())) if name.endswith("astuple") else whole
 
 
 def named_tuple(node: ast.ClassDef, bases: list[Kind]) -> Kind | None:
@@ -77,4 +91,4 @@ def _field(interpreter: Interpreter, statement: ast.stmt) -> str | None:
     return None
 
 
-__all__ = ["REPLACE", "constructed", "named_tuple", "replaced"]
+__all__ = ["constructed", "named_tuple", "replaced", "result"]

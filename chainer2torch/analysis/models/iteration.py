@@ -79,7 +79,7 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
         if name in _SEQUENCES:
             return Lst(Lst(interpreter.iterated(interpreter.iterated(items[0]))))
     elements = [interpreter.iterated(kind) for kind in items]
-    if isinstance(function, (Func, Inst)):
+    if isinstance(function, (Func, Inst)):  # also `operator.itemgetter(1)`
         return Lst(interpreter.call(function, elements, {}, None))
     if isinstance(function, Ref) and function.name.startswith("numpy."):
         return Lst(numpy_call(function.name[6:], elements, {}))

@@ -29,7 +29,8 @@ from chainer2torch.analysis.lattice import element_of, generalized, join_all
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
 from chainer2torch.analysis.models.array_operators import SLICE
 
-TABLES = ("collections.Counter", "collections.OrderedDict", "collections.defaultdict")
+TABLES = frozenset(f"collections.{name}" for name in "ChainMap Counter OrderedDict UserDict defaultdict".split())
+TABLES |= {"types.MappingProxyType", "weakref.WeakValueDictionary"}
 _TYPES = {
     "int": "int",
     "float": "float",
@@ -100,6 +101,8 @@ def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call)
     """What a class of dictionaries begins with: ``defaultdict(float)``, ``OrderedDict(table)``; None: who knows."""
     if name.endswith("Counter"):
         return Dct(Scalar("int"))
+    if name.endswith("ChainMap"):
+        return Dct(join_all([kind.element if isinstance(kind, Dct) else UNKNOWN for kind in args]) if args else BOTTOM)
     if not name.endswith("defaultdict"):
         return Dct(BOTTOM) if not args else _dict(interpreter, args, node) if not node.keywords else None
     made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None
