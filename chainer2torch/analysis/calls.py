@@ -44,7 +44,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all, lacks_element, says_more
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.models import array_kinds, possible, starred_arguments
+from chainer2torch.analysis.models import array_kinds, decorated, possible, starred_arguments
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
@@ -114,7 +114,10 @@ class Calls(LibraryCalls):
             return heirs
         if found == UNKNOWN and isinstance(callee, (Method, Ref)) and any(map(lacks_element, args)):
             return self.not_yet()  # `xp.vstack(rows)` of rows that are to come
-        return possible.called(self, node, callee, args, keywords, found) if isinstance(found, Unknown) else found
+        if not isinstance(found, Unknown):
+            return found
+        found = possible.called(self, node, callee, args, keywords, found)
+        return decorated.called(self, node, found) if isinstance(callee, Unknown) else found
 
     def _may_be_chainers(self, callee: Kind) -> bool:
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""

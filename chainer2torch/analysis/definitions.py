@@ -14,7 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Inst, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import assigned, field_classes, filled
+from chainer2torch.analysis.models import assigned, decorated, field_classes, filled
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -92,6 +92,7 @@ class Definitions(Interpreter):
         """What the decorators of a function or class make of it; those that register it are called with it."""
         kinds = [self._visited_now(d) for d in node.decorator_list]
         for kind in kinds:
+            decorated.note(self, kind, made)
             if (registering := gives_back(kind)) is not None:
                 self._registered(registering, kind.receiver if isinstance(kind, Func) else None, [made], {})
         if all(
@@ -101,6 +102,8 @@ class Definitions(Interpreter):
             return made
         if isinstance(made, Func) and self._is_wrapped(made.info, node.decorator_list, kinds):
             return made
+        if len(kinds) == 1 and (held := decorated.held(self, kinds[0], made)) is not None:
+            return held
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
 
     def _registered(self, by: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind]) -> None:
@@ -180,6 +183,8 @@ class Definitions(Interpreter):
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = self.define(statement, info)
                 decorators = [self.expr(decorator) for decorator in statement.decorator_list]
+                for kind in decorators:
+                    decorated.note(self, kind, Func(method))
                 if not self._is_wrapped(method, statement.decorator_list, decorators):
                     method.is_changed, method.wrapper = any(map(changes_meaning, decorators)), None
                 if _is_setter(statement, "setter"):

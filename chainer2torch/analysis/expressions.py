@@ -329,7 +329,7 @@ class Expressions(Interpreter):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
-        return possible.attribute(self, kind, name) if isinstance(kind, Unknown) else UNKNOWN
+        return possible.attribute(self, kind, name) if isinstance(kind, (Func, Unknown)) else UNKNOWN
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):
@@ -351,7 +351,7 @@ class Expressions(Interpreter):
     def _instance_attribute(self, kind: Inst, name: str) -> Kind:
         if isinstance(kind.cls, ClassInfo):
             found = Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
-            return sent.of_error(self, kind, name) if found is UNKNOWN else found
+            return sent.of_object(self, kind, name) if found is UNKNOWN else found
         return self._member(kind, kind.cls, name)
 
     def class_attribute(self, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:

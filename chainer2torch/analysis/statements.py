@@ -334,7 +334,7 @@ class Statements(Interpreter):
                     self.bind_in(option.info, target.attr, kind)
                 elif isinstance(option, Inst) and option.sites and option.cls in link_children.PLAIN_OBJECTS:
                     link_children.hold(self, option, target.attr, kind)
-                elif isinstance(option, (Inst, Unknown)):
+                elif isinstance(option, (Func, Inst, Unknown)):
                     possible.put(self, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)

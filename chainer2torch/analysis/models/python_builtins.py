@@ -25,8 +25,9 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, generalized, join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join_all, unsure
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
+from chainer2torch.analysis.models import possible
 from chainer2torch.analysis.models.array_operators import SLICE
 
 TABLES = frozenset(f"collections.{name}" for name in "ChainMap Counter OrderedDict UserDict defaultdict".split())
@@ -92,9 +93,9 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return join_all([interpreter.attribute(first, args[1].value), *args[2:]])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
-    if name == "getattr" and len(args) == 2:
-        return _by_name(interpreter, first, node.args[1])
-    return UNKNOWN
+    if name == "vars":
+        return possible.table_of(interpreter, first)
+    return _by_name(interpreter, first, node.args[1]) if name == "getattr" and len(args) == 2 else UNKNOWN
 
 
 def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind | None:
@@ -193,7 +194,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
         return chosen_models.one_of(interpreter, owner) or UNKNOWN
     taken = computed_children.taken(interpreter, owner, name)
     found = taken or computed_children.in_turn(interpreter, owner, name)
-    return found or computed_children.persistents(interpreter, owner)
+    found = found or computed_children.persistents(interpreter, owner)
+    return found if found is not UNKNOWN else unsure(*possible.attributes_of(interpreter, owner))
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

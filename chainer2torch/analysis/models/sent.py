@@ -55,8 +55,10 @@ def caught(interpreter: Interpreter, classes: Kind) -> Kind:
     return join_all([*own]) if own and len(own) == len(kinds) else UNKNOWN
 
 
-def of_error(interpreter: Interpreter, receiver: Kind, name: str) -> Kind:
-    """``e.args`` of what was caught, where its class says nothing of it."""
+def of_object(interpreter: Interpreter, receiver: Kind, name: str) -> Kind:
+    """What an object has under a name of which its class says nothing: ``e.args`` of what was caught, a dictionary."""
+    if name == "__dict__":
+        return possible.table_of(interpreter, receiver)
     cls = receiver.cls if isinstance(receiver, Inst) else None
     if name not in ("args", "value") or not isinstance(cls, ClassInfo):
         return UNKNOWN
@@ -65,4 +67,4 @@ def of_error(interpreter: Interpreter, receiver: Kind, name: str) -> Kind:
     return possible.put_there(interpreter, UNKNOWN, name) if is_error else UNKNOWN
 
 
-__all__ = ["caught", "from_generator", "of_error", "raised", "to_generator", "waited_for"]
+__all__ = ["caught", "from_generator", "of_object", "raised", "to_generator", "waited_for"]
