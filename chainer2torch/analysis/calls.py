@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.announced import given_by, overriding
-from chainer2torch.analysis.library_calls import LibraryCalls
+from chainer2torch.analysis.library_calls import NAMESPACE, LibraryCalls
 from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
 from chainer2torch.analysis.models import link_lists, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -75,7 +75,9 @@ class Calls(LibraryCalls):
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
-                of_project = any(isinstance(option, (Class, Func, NamedTuple)) for option in options(callee))
+                of_project = any(
+                    isinstance(option, (Class, Func, NamedTuple)) or option == NAMESPACE for option in options(callee)
+                )
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
                 known = inside if inside is not None else keywords_among(kind) if of_project else {}
                 keywords.update(known)

@@ -76,7 +76,8 @@ class Containers(Interpreter):
             return Tup((UNKNOWN, element))
         if name in ("values", "get", "pop"):
             default = args[1] if name != "values" and len(args) > 1 else None
-            if default is not None and (receiver.element is BOTTOM or isinstance(default, (Tensor, HostArray))):
+            takes = isinstance(default, (Tensor, HostArray)) or isinstance(default, (Lst, Tup)) and default.sized
+            if default is not None and (receiver.element is BOTTOM or takes):
                 return default if receiver.element is BOTTOM else join(element, default)
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):

@@ -106,6 +106,10 @@ def _matters(kind: Kind) -> bool:
         return any(_matters(one) for one in options(kind.element))
     if isinstance(kind, Method):
         return isinstance(kind.receiver, Tensor) or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
+    if isinstance(kind, Func):
+        return isinstance(kind.receiver, Inst) and _matters(kind.receiver)
+    if isinstance(kind, Inst):  # it may hold one
+        return isinstance(kind.cls, ClassInfo) and not _is_link(kind.cls)
     return isinstance(kind, (HostArray, Tensor, Perhaps))
 
 

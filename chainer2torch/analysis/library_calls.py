@@ -60,7 +60,7 @@ _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 _OF_NETWORKS = frozenset(
     f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
 )
-_NAMESPACE = "types.SimpleNamespace"
+NAMESPACE = Ref("types.SimpleNamespace")
 _CACHING = frozenset({"functools.cache", "functools.lru_cache"})
 _QUEUES = frozenset(
     f"{module}.{name}"
@@ -232,7 +232,7 @@ class LibraryCalls(Interpreter):
         """Objects of the standard library that hold what a program puts there."""
         if name in _QUEUES:
             return Stream(BOTTOM)
-        if name == _NAMESPACE:
+        if name == NAMESPACE.name:
             return self._namespace(node, keywords)
         if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
             return args[0] if args and isinstance(args[0], Func) else Ref(name)
@@ -242,7 +242,7 @@ class LibraryCalls(Interpreter):
 
     def _namespace(self, node: ast.Call, keywords: dict[str, Kind]) -> Kind:
         """``types.SimpleNamespace(loss=y)``: an object of no class of its own."""
-        made = Inst(_NAMESPACE, self.site(node))
+        made = Inst(NAMESPACE.name, self.site(node))
         for name, kind in keywords.items():
             hold(self, made, name, kind)
         return made

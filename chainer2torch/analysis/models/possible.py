@@ -13,6 +13,7 @@ from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import (
     UNKNOWN,
     Dct,
+    Func,
     HostArray,
     Inst,
     Kind,
@@ -130,7 +131,11 @@ def called(
     if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_DEFAULT:
         found = unsure(found, *args[1:2])
     if isinstance(callee, Perhaps):
-        methods = [kind for kind in options(callee.known) if isinstance(kind, Method) and kind.name not in _FILLING]
+        methods: list[Kind] = [
+            kind
+            for kind in options(callee.known)
+            if isinstance(kind, Func) or isinstance(kind, Method) and kind.name not in _FILLING
+        ]
         return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))
     given = any(isinstance(kind, Perhaps) for kind in (*args, *keywords.values()))
     if given and isinstance(callee, Ref) and callee.name.startswith(_GIVING):

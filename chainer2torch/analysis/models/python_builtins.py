@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -78,8 +79,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Lst(Tup((Scalar("int"), interpreter.iterated(first))))
     if name == "zip":
         return data.zipped(interpreter, args, node)
-    if name == "dict":
-        return _dict(interpreter, args, node)
+    if name in ("dict", "dict.fromkeys"):
+        return _dict(interpreter, args, node) if name == "dict" else Dct(args[1] if len(args) > 1 else NONE)
     if name == "divmod" and len(args) == 2:
         return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
