@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis.announced import given_by, overriding
-from chainer2torch.analysis.library_calls import NAMESPACE, LibraryCalls
+from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
 from chainer2torch.analysis.models import link_lists, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
@@ -17,7 +17,7 @@ from chainer2torch.analysis.models.class_methods import class_of, made_by, subcl
 from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method, is_item
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
-from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
+from chainer2torch.analysis.models.link_children import CLASSIFIER, NAMESPACE, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
@@ -75,9 +75,7 @@ class Calls(LibraryCalls):
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
-                of_project = any(
-                    isinstance(option, (Class, Func, NamedTuple)) or option == NAMESPACE for option in options(callee)
-                )
+                of_project = any(map(_takes_keywords, options(callee)))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
                 known = inside if inside is not None else keywords_among(kind) if of_project else {}
                 keywords.update(known)
@@ -365,6 +363,11 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _takes_keywords(callee: Kind) -> bool:
+    """Whether what ``**options`` holds goes to parameters or attributes of a known name."""
+    return isinstance(callee, (Class, Func, NamedTuple)) or callee == Ref(NAMESPACE)
 
 
 def _are_objects(kind: Kind, looks: bool) -> bool:

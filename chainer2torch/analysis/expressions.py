@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sent, sequences
+from chainer2torch.analysis.models import link_children, named_tuples, own_dictionaries, possible, sent, sequences
 from chainer2torch.analysis.folding import added, fold, repeated, row, table
 from chainer2torch.analysis.models.class_methods import asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
@@ -204,10 +204,6 @@ class Expressions(Interpreter):
         kind = self.expr(node.value)
         return Lst(UNKNOWN) if kind == UNKNOWN else kind  # several values, whatever they are
 
-    def _expr_Await(self, node: ast.Await) -> Kind:
-        self.expr(node.value)
-        return UNKNOWN
-
     def _expr_Yield(self, node: ast.Yield | ast.YieldFrom) -> Kind:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
@@ -395,7 +391,7 @@ class Expressions(Interpreter):
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
-        if name in made and not isinstance(made[name], Unknown):
+        if name in made and (not isinstance(made[name], Unknown) or owner == link_children.NAMESPACE):
             return array_kinds.as_kept(made[name], self.rules.member(owner, name))
         row = self.rules.member(owner, name)
         if row is None:

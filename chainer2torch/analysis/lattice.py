@@ -39,6 +39,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 # A union of more kinds than this says too little to be worth its cost.
 _MAX_UNION = 16
+_MOST_OBJECTS = 6  # and their methods, among what may come where nothing is sure
 _MAX_FUNCTIONS = 48  # of a table of functions and classes of the program's own, each of which is called from there
 
 
@@ -92,7 +93,9 @@ def unsure(*kinds: Kind | None) -> Kind:
         if kind is None or kind is UNKNOWN:
             continue
         for one in options(kind.known if isinstance(kind, Perhaps) else kind):
-            if known is not one and _matters(one):
+            # those that come first are kept, so that they stay the same when more is met
+            most = _MOST_OBJECTS if isinstance(one, (Func, Inst)) else _MAX_UNION - 1
+            if known is not one and _matters(one) and (known is None or len(options(known)) < most):
                 known = join(known, one)
     return UNKNOWN if known is None or isinstance(known, Unknown) else Perhaps(known)
 

@@ -43,7 +43,7 @@ from chainer2torch.analysis.models import (
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
-from chainer2torch.analysis.models.link_children import hold, of_blocks, parameter_of
+from chainer2torch.analysis.models.link_children import NAMESPACE, hold, of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
@@ -60,7 +60,6 @@ _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 _OF_NETWORKS = frozenset(
     f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
 )
-NAMESPACE = Ref("types.SimpleNamespace")
 _CACHING = frozenset({"functools.cache", "functools.lru_cache"})
 _QUEUES = frozenset(
     f"{module}.{name}"
@@ -232,7 +231,7 @@ class LibraryCalls(Interpreter):
         """Objects of the standard library that hold what a program puts there."""
         if name in _QUEUES:
             return Stream(BOTTOM)
-        if name == NAMESPACE.name:
+        if name == NAMESPACE:
             return self._namespace(node, keywords)
         if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
             return args[0] if args and isinstance(args[0], Func) else Ref(name)
@@ -242,7 +241,7 @@ class LibraryCalls(Interpreter):
 
     def _namespace(self, node: ast.Call, keywords: dict[str, Kind]) -> Kind:
         """``types.SimpleNamespace(loss=y)``: an object of no class of its own."""
-        made = Inst(NAMESPACE.name, self.site(node))
+        made = Inst(NAMESPACE, self.site(node))
         for name, kind in keywords.items():
             hold(self, made, name, kind)
         return made

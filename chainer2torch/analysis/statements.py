@@ -323,7 +323,8 @@ class Statements(Interpreter):
         elif isinstance(target, ast.Attribute):
             receiver = self.expr(target.value)
             self.facts[target] = self.attribute(receiver, target.attr)
-            for option in options(receiver):
+            perhaps = options(receiver.known) if isinstance(receiver, Perhaps) else ()
+            for option in (*options(receiver), *perhaps):
                 if target.attr == "__dict__":
                     assigned.put_anywhere(self, option, UNKNOWN)
                 elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo):

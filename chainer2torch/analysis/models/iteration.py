@@ -43,8 +43,8 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
     if name == "functools.reduce":
         return reduced(interpreter, args)
     if name == "itertools.accumulate":
-        held = reduced(interpreter, args[1::-1]) if len(args) == 2 else elements[0]
-        return Lst(held) if held is not None else None
+        sums = reduced(interpreter, args[1::-1]) if len(args) == 2 else elements[0]
+        return Lst(sums) if sums is not None else None
     if name == "itertools.starmap":
         return star_mapped(interpreter, args)
     if name == "itertools.groupby":
