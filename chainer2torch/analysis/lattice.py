@@ -54,7 +54,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _beside_loaded(a, b) or _beside_loaded(b, a) or unsure(a, b)
     if a == b:
-        return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
+        return _join_same(a, b) or a if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
     if isinstance(a, Const) and a.value is None:
         return b
@@ -121,7 +121,9 @@ def says_more(new: Kind, old: Kind | None) -> bool:
     if new != old:
         return True
     if isinstance(new, Perhaps):
-        return not isinstance(old, Perhaps) or new.known != old.known
+        return not isinstance(old, Perhaps) or says_more(new.known, old.known)
+    if isinstance(new, Union) and isinstance(old, Union):
+        return any(says_more(one, next(k for k in old.ordered if k == one)) for one in new.ordered)
     if isinstance(new, (Lst, Dct)) and isinstance(old, (Lst, Dct)):
         return says_more(new.element, old.element)
     return isinstance(new, Tup) and isinstance(old, Tup) and any(map(says_more, new.items, old.items))
@@ -196,7 +198,7 @@ def _join_union(a: Kind, b: Kind) -> Kind:
     parts: list[Kind] = []
     for kind in (*options(a), *options(b)):
         for i, other in enumerate(parts):
-            merged = kind if kind == other else _join_same(kind, other)
+            merged = join(other, kind) if kind == other else _join_same(kind, other)
             if merged is not None:
                 parts[i] = merged
                 break

@@ -140,7 +140,9 @@ def called(
     given = any(isinstance(kind, Perhaps) for kind in (*args, *keywords.values()))
     if given and isinstance(callee, Ref) and callee.name.startswith(_GIVING):
         named = {name: _known(kind) for name, kind in keywords.items()}
-        return unsure(found, interpreter.call(callee, list(map(_known, args)), named, node))
+        others = list(map(_known, args[1:]))
+        rows = [[one, *others] for one in options(_known(args[0]))] if args else [[]]  # each for itself: `sum(v)`
+        return unsure(found, *(interpreter.call(callee, row, named, node) for row in rows))
     return found
 
 
