@@ -39,7 +39,8 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 # A union of more kinds than this says too little to be worth its cost.
 _MAX_UNION = 16
-_MOST_OBJECTS = 6  # and their methods, among what may come where nothing is sure
+_MOST_OBJECTS = 2  # and their methods, among what may come where nothing is sure
+_MOST_VALUES = 6
 _MAX_FUNCTIONS = 48  # of a table of functions and classes of the program's own, each of which is called from there
 
 
@@ -94,7 +95,7 @@ def unsure(*kinds: Kind | None) -> Kind:
             continue
         for one in options(kind.known if isinstance(kind, Perhaps) else kind):
             # those that come first are kept, so that they stay the same when more is met
-            most = _MOST_OBJECTS if isinstance(one, (Func, Inst)) else _MAX_UNION - 1
+            most = _MOST_OBJECTS if isinstance(one, (Func, Inst)) else _MOST_VALUES
             if known is not one and _matters(one) and (known is None or len(options(known)) < most):
                 known = join(known, one)
     return UNKNOWN if known is None or isinstance(known, Unknown) else Perhaps(known)

@@ -11,7 +11,7 @@ import ast
 
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Ref, Tup, options
-from chainer2torch.analysis.lattice import join_all
+from chainer2torch.analysis.lattice import join_all, unsure
 from chainer2torch.analysis.models import possible
 from chainer2torch.analysis.module_index import ClassInfo
 
@@ -21,7 +21,7 @@ _OF_STOP = "builtins.StopIteration"
 
 def to_generator(interpreter: Interpreter, kind: Kind) -> None:
     """``generator.send(v)``"""
-    possible.put(interpreter, _SENT, kind)
+    _put(interpreter, _SENT, kind)
 
 
 def waited_for(interpreter: Interpreter, node: ast.Yield | ast.YieldFrom) -> Kind:
@@ -31,8 +31,8 @@ def waited_for(interpreter: Interpreter, node: ast.Yield | ast.YieldFrom) -> Kin
 
 def from_generator(interpreter: Interpreter, kind: Kind) -> None:
     """``return v`` in a generator."""
-    possible.put(interpreter, _OF_GENERATORS, kind)
-    possible.put(interpreter, "value", kind)
+    _put(interpreter, _OF_GENERATORS, kind)
+    _put(interpreter, "value", kind)
 
 
 def raised(interpreter: Interpreter, error: ast.expr | None) -> None:
@@ -44,8 +44,14 @@ def raised(interpreter: Interpreter, error: ast.expr | None) -> None:
         return
     callee = interpreter.facts.get(error.func, UNKNOWN)
     if isinstance(callee, Ref) and callee.name == _OF_STOP:
-        possible.put(interpreter, "value", given[0])
-    possible.put(interpreter, "args", Tup(given))
+        _put(interpreter, "value", given[0])
+    _put(interpreter, "args", Tup(given))
+
+
+def _put(interpreter: Interpreter, name: str, kind: Kind) -> None:
+    """Notes what may come there, if it is or holds anything that matters: most messages do not."""
+    if unsure(kind) is not UNKNOWN:
+        possible.put(interpreter, name, unsure(kind))
 
 
 def caught(interpreter: Interpreter, classes: Kind) -> Kind:
