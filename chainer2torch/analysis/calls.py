@@ -17,7 +17,7 @@ from chainer2torch.analysis.models.class_methods import class_of, made_by, subcl
 from chainer2torch.analysis.models.parameters import COUNTED
 from chainer2torch.analysis.models.link_calls import can_only_be_link_method, is_item
 from chainer2torch.analysis.models.keyword_parameters import ANY_KEYWORD, keywords_among, keywords_taken, spread
-from chainer2torch.analysis.models.link_children import CLASSIFIER, hold_predictor, register
+from chainer2torch.analysis.models.link_children import CLASSIFIER, NAMESPACE, hold_predictor, register
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     UNKNOWN,
@@ -44,7 +44,7 @@ from chainer2torch.analysis.kinds import (
 from chainer2torch.analysis.lattice import called_of, element_of, generalized, join, join_all, lacks_element, says_more
 from chainer2torch.analysis.kind_specs import parse_spec
 from chainer2torch.analysis.libraries import adapted
-from chainer2torch.analysis.models import array_kinds, possible, starred_arguments
+from chainer2torch.analysis.models import array_kinds, decorated, possible, starred_arguments
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 
 # methods that only links have: what they give is known whatever they are called on
@@ -75,7 +75,7 @@ class Calls(LibraryCalls):
         for keyword in node.keywords:
             kind = self.expr(keyword.value)
             if keyword.arg is None:
-                of_project = any(isinstance(option, (Class, Func, NamedTuple)) for option in options(callee))
+                of_project = any(map(_takes_keywords, options(callee)))
                 inside = spread(self.module.source, keyword.value, kind) if of_project else None
                 known = inside if inside is not None else keywords_among(kind) if of_project else {}
                 keywords.update(known)
@@ -114,7 +114,10 @@ class Calls(LibraryCalls):
             return heirs
         if found == UNKNOWN and isinstance(callee, (Method, Ref)) and any(map(lacks_element, args)):
             return self.not_yet()  # `xp.vstack(rows)` of rows that are to come
-        return possible.called(self, node, callee, args, keywords, found) if isinstance(found, Unknown) else found
+        if not isinstance(found, Unknown):
+            return found
+        found = possible.called(self, node, callee, args, keywords, found)
+        return decorated.called(self, node, found) if isinstance(callee, Unknown) else found
 
     def _may_be_chainers(self, callee: Kind) -> bool:
         """Whether it is a function or link of Chainer's or a function of the project: ``losses[name](y, t)``."""
@@ -360,6 +363,11 @@ class Calls(LibraryCalls):
                     if isinstance(found, Func):
                         for p in found.info.node.args.args[1:]:
                             self.feed(found.info, p.arg, UNKNOWN)
+
+
+def _takes_keywords(callee: Kind) -> bool:
+    """Whether what ``**options`` holds goes to parameters or attributes of a known name."""
+    return isinstance(callee, (Class, Func, NamedTuple)) or callee == Ref(NAMESPACE)
 
 
 def _are_objects(kind: Kind, looks: bool) -> bool:

@@ -27,14 +27,14 @@ from chainer2torch.analysis.kinds import (
     scalar_type,
 )
 from chainer2torch.analysis.lattice import element_of, join, says_more
-from chainer2torch.analysis.models import filled, observations, own_dictionaries, possible
+from chainer2torch.analysis.models import filled, observations, own_dictionaries, possible, sent
 from chainer2torch.analysis.models.array_kinds import on_host
 from chainer2torch.analysis.models.host_lists import host_lists, is_host_list
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
 _PUTTING = frozenset({"append", "appendleft", "insert", "extend", "extendleft", "put", "put_nowait"})
-_TAKING = frozenset({"pop", "popleft", "get", "get_nowait"})
+_TAKING = frozenset({"pop", "popleft", "get", "get_nowait", "send", "__next__"})
 _DEPTH = 4  # of lists in lists
 
 
@@ -49,6 +49,8 @@ class Containers(Interpreter):
                 new = on_host(new)
             self.container_grown(node.func.value, dataclasses.replace(receiver, element=join(receiver.element, new)))
             return NONE
+        if name == "send" and args:  # to a generator, which may go on with it
+            sent.to_generator(self, args[0])
         return receiver.element if name in _TAKING else UNKNOWN
 
     def _is_host_list(self, node: ast.expr) -> bool:
@@ -74,7 +76,8 @@ class Containers(Interpreter):
             return Tup((UNKNOWN, element))
         if name in ("values", "get", "pop"):
             default = args[1] if name != "values" and len(args) > 1 else None
-            if default is not None and (receiver.element is BOTTOM or isinstance(default, (Tensor, HostArray))):
+            takes = isinstance(default, (Tensor, HostArray)) or isinstance(default, (Lst, Tup)) and default.sized
+            if default is not None and (receiver.element is BOTTOM or takes):
                 return default if receiver.element is BOTTOM else join(element, default)
             return Stream(element) if name == "values" else element
         if name in ("setdefault", "update") and node is not None and isinstance(node.func, ast.Attribute):

@@ -87,13 +87,13 @@ def gives_back(kind: Kind) -> FuncInfo | None:
     node = kind.info.node if isinstance(kind, Func) else None
     if not isinstance(kind, Func) or isinstance(node, ast.Lambda) or node is None:
         return None
-    function = _decorated_by(kind.info)
+    function = decorated_by(kind.info)
     returned = [n.value for n in _own(node) if isinstance(n, ast.Return)]
     same = returned and all(isinstance(v, ast.Name) and v.id == function for v in returned)
     return kind.info if same else None
 
 
-def _decorated_by(decorator: FuncInfo) -> str | None:
+def decorated_by(decorator: FuncInfo) -> str | None:
     """The parameter that a decorator gets the function or class in; of a method the first is its object."""
     own = decorator.cls is not None and not decorator.is_static
     parameters = decorator.node.args.args[1 if own else 0 :]
@@ -101,7 +101,7 @@ def _decorated_by(decorator: FuncInfo) -> str | None:
 
 
 def _hands_on(decorator: FuncInfo) -> bool:
-    node, function = decorator.node, _decorated_by(decorator)
+    node, function = decorator.node, decorated_by(decorator)
     if function is None:
         return False
     if isinstance(node, ast.Lambda):

@@ -14,7 +14,7 @@ from chainer2torch.analysis.decorators import changes_meaning, decorator_name, g
 from chainer2torch.analysis.interpreter import Environment, Interpreter
 from chainer2torch.analysis.kinds import BOTTOM, UNKNOWN, Class, Dct, Func, Inst, Kind, Lst, Ref
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import assigned, field_classes, filled
+from chainer2torch.analysis.models import assigned, decorated, field_classes, filled
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import Source, nodes_of
 
@@ -38,11 +38,11 @@ class Definitions(Interpreter):
                 elif env is self.module.env:
                     self.reads(self.module, name)
                 func = self.func
-                if func is not None and func.made_among and env is func.scopes[0]:
-                    return self._closed_over(func, env, name)
+                around = func is not None and func.made_among and env is func.scopes[0]
+                found = self._closed_over(func, env, name) if func is not None and around else env[name]
                 if name in self.module.nonlocals and env is not self.module.env and func is not None:
-                    return assigned.shared(self, self.module, name, env[name])
-                return env[name] if env is self.module.env else filled.held(self, name, env[name])
+                    return assigned.shared(self, self.module, name, found)
+                return found if around or env is self.module.env else filled.held(self, name, found)
         for star in reversed(self.module.stars):  # the last one wins
             dotted = self.rules.canonical(f"{star}.{name}")
             if dotted in self.rules.rows or self.rules.is_namespace(dotted) or name in OF_PYTHON.get(star, ()):
@@ -92,6 +92,7 @@ class Definitions(Interpreter):
         """What the decorators of a function or class make of it; those that register it are called with it."""
         kinds = [self._visited_now(d) for d in node.decorator_list]
         for kind in kinds:
+            decorated.note(self, kind, made)
             if (registering := gives_back(kind)) is not None:
                 self._registered(registering, kind.receiver if isinstance(kind, Func) else None, [made], {})
         if all(
@@ -101,6 +102,8 @@ class Definitions(Interpreter):
             return made
         if isinstance(made, Func) and self._is_wrapped(made.info, node.decorator_list, kinds):
             return made
+        if len(kinds) == 1 and (held := decorated.held(self, kinds[0], made)) is not None:
+            return held
         return BOTTOM if BOTTOM in kinds else UNKNOWN  # what makes the decorator has not been visited yet
 
     def _registered(self, by: FuncInfo, receiver: Kind | None, args: list[Kind], keywords: dict[str, Kind]) -> None:
@@ -180,6 +183,8 @@ class Definitions(Interpreter):
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = self.define(statement, info)
                 decorators = [self.expr(decorator) for decorator in statement.decorator_list]
+                for kind in decorators:
+                    decorated.note(self, kind, Func(method))
                 if not self._is_wrapped(method, statement.decorator_list, decorators):
                     method.is_changed, method.wrapper = any(map(changes_meaning, decorators)), None
                 if _is_setter(statement, "setter"):

@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis import host_copies
 from chainer2torch.analysis.announced import attributes_below, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
-from chainer2torch.analysis.models import named_tuples, own_dictionaries, possible, sequences
+from chainer2torch.analysis.models import link_children, named_tuples, own_dictionaries, possible, sent, sequences
 from chainer2torch.analysis.folding import added, fold, repeated, row, table
 from chainer2torch.analysis.models.class_methods import NAMESPACE, asked_by_name, held_among
 from chainer2torch.analysis.models.computed_children import numbered
@@ -204,15 +204,11 @@ class Expressions(Interpreter):
         kind = self.expr(node.value)
         return Lst(UNKNOWN) if kind == UNKNOWN else kind  # several values, whatever they are
 
-    def _expr_Await(self, node: ast.Await) -> Kind:
-        self.expr(node.value)
-        return UNKNOWN
-
     def _expr_Yield(self, node: ast.Yield | ast.YieldFrom) -> Kind:
         kind = self.expr(node.value) if node.value is not None else Const(None)
         if self.func is not None:
             self.returned(self.func, Lst(self.iterated(kind) if isinstance(node, ast.YieldFrom) else kind))
-        return UNKNOWN
+        return sent.waited_for(self, node)
 
     _expr_YieldFrom = _expr_Yield
 
@@ -329,7 +325,7 @@ class Expressions(Interpreter):
             return array_kinds.attribute(self.rules, kind, name)
         if isinstance(kind, (Lst, Dct, Tup, NamedTuple)) or scalar_type(kind) == "str":
             return array_kinds.columns(kind) if name == "_datasets" else named_tuples.attribute(kind, name)
-        return possible.attribute(self, kind, name) if isinstance(kind, Unknown) else UNKNOWN
+        return possible.attribute(self, kind, name) if isinstance(kind, (Func, Unknown)) else UNKNOWN
 
     def _module_attribute(self, kind: Mod | Folder, name: str) -> Kind:
         if isinstance(kind, Mod):
@@ -350,7 +346,8 @@ class Expressions(Interpreter):
 
     def _instance_attribute(self, kind: Inst, name: str) -> Kind:
         if isinstance(kind.cls, ClassInfo):
-            return Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
+            found = Class(kind.cls) if name == "__class__" else self.class_attribute(kind.cls, name, kind)
+            return sent.of_object(self, kind, name) if found is UNKNOWN else found
         return self._member(kind, kind.cls, name)
 
     def class_attribute(self, cls: ClassInfo, name: str, receiver: Inst | None) -> Kind:
@@ -394,7 +391,7 @@ class Expressions(Interpreter):
         if name == "target" and not receiver.site and self.rules.is_subclass(owner, "chainer.Optimizer"):
             self.reads(data.ONLY_OPTIMIZER, name)
             made = self.objects.get(data.ONLY_OPTIMIZER, made)
-        if name in made and not isinstance(made[name], Unknown):
+        if name in made and (not isinstance(made[name], Unknown) or owner == link_children.NAMESPACE):
             return array_kinds.as_kept(made[name], self.rules.member(owner, name))
         row = self.rules.member(owner, name)
         if row is None:

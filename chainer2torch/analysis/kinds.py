@@ -252,6 +252,8 @@ def _depth(kind: Kind) -> int:
     """How deep tuples, lists and dicts are nested in a kind."""
     if isinstance(kind, Union):
         return max(map(_depth, kind.options))
+    if isinstance(kind, Perhaps):
+        return _depth(kind.known)
     return getattr(kind, "depth", 0)
 
 

@@ -41,6 +41,8 @@ from chainer2torch.analysis.module_index import ClassInfo
 
 # A union of more kinds than this says too little to be worth its cost.
 _MAX_UNION = 16
+_MOST_OBJECTS = 2  # and their methods, among what may come where nothing is sure
+_MOST_VALUES = 6
 _MAX_FUNCTIONS = 48  # of a table of functions and classes of the program's own, each of which is called from there
 
 
@@ -55,7 +57,7 @@ def join(a: Kind | None, b: Kind | None) -> Kind:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _beside_loaded(a, b) or _beside_loaded(b, a) or unsure(a, b)
     if a == b:
-        return b if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
+        return _join_same(a, b) or a if isinstance(a, (Dct, Lst, Tup)) and says_more(b, a) else a
     # None beside a value is an attribute that is filled later: the value's methods are what the code goes on to call.
     if isinstance(a, Const) and a.value is None:
         return b
@@ -94,7 +96,9 @@ def unsure(*kinds: Kind | None) -> Kind:
         if kind is None or kind is UNKNOWN:
             continue
         for one in options(kind.known if isinstance(kind, Perhaps) else kind):
-            if known is not one and _matters(one):
+            # those that come first are kept, so that they stay the same when more is met
+            most = _MOST_OBJECTS if isinstance(one, (Func, Inst)) else _MOST_VALUES
+            if known is not one and _matters(one) and (known is None or len(options(known)) < most):
                 known = join(known, one)
     return UNKNOWN if known is None or isinstance(known, Unknown) else Perhaps(known)
 
@@ -108,6 +112,10 @@ def _matters(kind: Kind) -> bool:
         return any(_matters(one) for one in options(kind.element))
     if isinstance(kind, Method):
         return isinstance(kind.receiver, Tensor) or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
+    if isinstance(kind, Func):
+        return isinstance(kind.receiver, Inst) and _matters(kind.receiver)
+    if isinstance(kind, Inst):  # it may hold one
+        return isinstance(kind.cls, ClassInfo) and not _is_link(kind.cls)
     return isinstance(kind, (HostArray, Tensor, Perhaps))
 
 
@@ -118,7 +126,9 @@ def says_more(new: Kind, old: Kind | None) -> bool:
     if new != old:
         return True
     if isinstance(new, Perhaps):
-        return not isinstance(old, Perhaps) or new.known != old.known
+        return not isinstance(old, Perhaps) or says_more(new.known, old.known)
+    if isinstance(new, Union) and isinstance(old, Union):
+        return any(says_more(one, next(k for k in old.ordered if k == one)) for one in new.ordered)
     if isinstance(new, (Lst, Dct)) and isinstance(old, (Lst, Dct)):
         return says_more(new.element, old.element)
     return isinstance(new, Tup) and isinstance(old, Tup) and any(map(says_more, new.items, old.items))
@@ -219,8 +229,9 @@ def _add(parts: list[Kind], kinds: Iterable[Kind]) -> tuple[bool, bool]:
             elif _ALIKE.get(kind.__class__, "") != _ALIKE.get(other.__class__):
                 continue  # neither the same nor alike: so are most pairs, and no loop runs more often
             if kind == other:
-                if not _is_same(kind, other):
-                    parts[i], replaces = kind, True
+                merged = join(other, kind)
+                if not _is_same(merged, other):
+                    parts[i], replaces = merged, True
                 break
             merged = _join_same(kind, other)
             if merged is not None:

@@ -34,15 +34,16 @@ from chainer2torch.analysis.models import (
     field_classes,
     host_libraries,
     iteration,
-    named_tuples,
     link_lists,
+    named_tuples,
+    operator_module,
     python_builtins,
     sequences,
     standard_library,
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
-from chainer2torch.analysis.models.link_children import hold, of_blocks, parameter_of
+from chainer2torch.analysis.models.link_children import NAMESPACE, hold, of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
 from chainer2torch.analysis.models.loaded_files import loaded
@@ -59,7 +60,6 @@ _FLOATING = frozenset({"functions/loss.toml", "functions/evaluation.toml"})
 _OF_NETWORKS = frozenset(
     f"functions/{name}.toml" for name in "activation connection noise normalization pooling rnn".split()
 )
-_NAMESPACE = "types.SimpleNamespace"
 _CACHING = frozenset({"functools.cache", "functools.lru_cache"})
 _QUEUES = frozenset(
     f"{module}.{name}"
@@ -105,7 +105,8 @@ class LibraryCalls(Interpreter):
             return call_link(self, callee, args, keywords, node)
         if self.derives(callee.cls, "chainer.training.extensions.Evaluator"):
             return self.method_result(callee, "evaluate", [], None)
-        return host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
+        taken = operator_module.called(self, callee, args)
+        return taken or host_libraries.called(str(callee.cls)) or call_function_object(self, callee)
 
     def _registers(self, receiver: Kind, name: str, args: list[Kind]) -> bool:
         """Whether a method makes children of links, which are taken out and called where the source says so."""
@@ -191,8 +192,8 @@ class LibraryCalls(Interpreter):
             return table
         if name == named_tuples.FACTORY:
             return named_tuples.made(node)
-        if name == field_classes.REPLACE and args:
-            return field_classes.replaced(self, args[0], keywords)
+        if (fields := field_classes.result(self, name, args, keywords)) is not None:
+            return fields
         if name == "chainer.report_scope" and node.args:
             self.observed(node)
         if (made := self._made_by_python(name, args, keywords, node)) is not None:
@@ -223,14 +224,14 @@ class LibraryCalls(Interpreter):
             return made
         if row is not None:
             return self.row_result(row, args, keywords, None)
-        found = iteration.result(self, name, args, node)
+        found = iteration.result(self, name, args, node) or operator_module.result(self, name, args, node)
         return found or standard_library.result(name, args) or host_libraries.result(name, args, keywords)
 
     def _made_by_python(self, name: str, args: list[Kind], keywords: dict[str, Kind], node: ast.Call) -> Kind | None:
         """Objects of the standard library that hold what a program puts there."""
         if name in _QUEUES:
             return Stream(BOTTOM)
-        if name == _NAMESPACE:
+        if name == NAMESPACE:
             return self._namespace(node, keywords)
         if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
             return args[0] if args and isinstance(args[0], Func) else Ref(name)
@@ -240,7 +241,7 @@ class LibraryCalls(Interpreter):
 
     def _namespace(self, node: ast.Call, keywords: dict[str, Kind]) -> Kind:
         """``types.SimpleNamespace(loss=y)``: an object of no class of its own."""
-        made = Inst(_NAMESPACE, self.site(node))
+        made = Inst(NAMESPACE, self.site(node))
         for name, kind in keywords.items():
             hold(self, made, name, kind)
         return made

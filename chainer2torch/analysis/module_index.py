@@ -96,6 +96,8 @@ class FuncInfo:
     is_changed: bool = False
     # what a decorator has put in its place, if that hands all arguments on to it
     wrapper: ast.FunctionDef | None = None
+    # the functions that it decorates: what its parameter gives where it is called
+    decorates: dict[FuncInfo, None] = dataclasses.field(default_factory=dict)
     # whether some call of it was seen, even one whose arguments are not known yet
     called: bool = False
     # parameters that some call gives an array on the host, whatever others give them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from chainer2torch.analysis import absent, host_copies, versions
+from chainer2torch.analysis import absent, host_copies, patterns, versions
 from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
@@ -29,13 +29,12 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all, says_more, unsure
-from chainer2torch.analysis.models import assigned, data, link_children, methods, possible
+from chainer2torch.analysis.models import assigned, data, link_children, methods, possible, sent
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.observations import put_by_block
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.narrowing import always, of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
-from chainer2torch.analysis.source import nodes_of
 
 
 class Statements(Interpreter):
@@ -119,7 +118,9 @@ class Statements(Interpreter):
 
     def _stmt_Return(self, node: ast.Return) -> bool:
         kind = self.expr(node.value) if node.value is not None else Const(None)
-        if self.func is not None:
+        if self.func is not None and self.func.is_generator:
+            sent.from_generator(self, kind)
+        elif self.func is not None:
             self.returned(self.func, kind, node)
         return True
 
@@ -127,6 +128,7 @@ class Statements(Interpreter):
         for part in (node.exc, node.cause):
             if part is not None:
                 self.expr(part)
+        sent.raised(self, node.exc)
         return True
 
     def _stmt_Continue(self, node: ast.Continue) -> bool:
@@ -285,10 +287,9 @@ class Statements(Interpreter):
             )
         for handler in node.handlers:
             self._restore(self._join_envs([start, dict(self.scopes[0])]))
-            if handler.type is not None:
-                self.expr(handler.type)
+            classes = self.expr(handler.type) if handler.type is not None else UNKNOWN
             if handler.name:
-                self.store(handler.name, UNKNOWN)
+                self.store(handler.name, sent.caught(self, classes))
             if not self.block(handler.body):
                 ends.append(dict(self.scopes[0]))
         self._restore(self._join_envs(ends or [start]))
@@ -297,18 +298,17 @@ class Statements(Interpreter):
     _stmt_TryStar = _stmt_Try
 
     def _stmt_Match(self, node: ast.Match) -> bool:
-        self.expr(node.subject)
-        for case in node.cases:
-            for part in nodes_of(case.pattern):
-                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
-                    self.store(part.name, UNKNOWN)
-                elif isinstance(part, ast.MatchMapping) and part.rest:
-                    self.store(part.rest, UNKNOWN)
-                elif isinstance(part, ast.expr) and part not in self.facts:
-                    self.expr(part)
+        kind, start, ends = self.expr(node.subject), dict(self.scopes[0]), list[dict[str, Kind]]()
+        for case in node.cases:  # what the names of one case are says nothing in another one
+            self._restore(dict(start))
+            for name, part in patterns.captured(self, case.pattern, kind):
+                self.store(name, part)
             if case.guard is not None:
                 self.expr(case.guard)
-        return self._branches([*(case.body for case in node.cases), []])
+            if not self.block(case.body):
+                ends.append(dict(self.scopes[0]))
+        self._restore(self._join_envs([*ends, start]))
+        return False
 
     # -- targets ---------------------------------------------------------------------------------------------------
 
@@ -323,7 +323,8 @@ class Statements(Interpreter):
         elif isinstance(target, ast.Attribute):
             receiver = self.expr(target.value)
             self.facts[target] = self.attribute(receiver, target.attr)
-            for option in options(receiver):
+            perhaps = options(receiver.known) if isinstance(receiver, Perhaps) else ()
+            for option in (*options(receiver), *perhaps):
                 if target.attr == "__dict__":
                     assigned.put_anywhere(self, option, UNKNOWN)
                 elif isinstance(option, Inst) and isinstance(option.cls, ClassInfo):
@@ -334,7 +335,7 @@ class Statements(Interpreter):
                     self.bind_in(option.info, target.attr, kind)
                 elif isinstance(option, Inst) and option.sites and option.cls in link_children.PLAIN_OBJECTS:
                     link_children.hold(self, option, target.attr, kind)
-                elif isinstance(option, (Inst, Unknown)):
+                elif isinstance(option, (Func, Inst, Unknown)):
                     possible.put(self, target.attr, kind)
         elif isinstance(target, ast.Subscript):
             self.expr(target)

@@ -108,8 +108,8 @@ def test_a_decorator_with_arguments(name):
 _MADE = {
     "another result": "array",
     "assigned twice": "array",
-    "a second value": "(unknown, 1)",
-    "a generator": "list of unknown",
+    "a second value": "(perhaps tensor, 1)",
+    "a generator": "list of perhaps tensor",
 }
 
 

@@ -37,7 +37,7 @@ def _plain_join_union(a: Kind, b: Kind) -> Kind:
     parts: list[Kind] = []
     for kind in (*options(a), *options(b)):
         for i, other in enumerate(parts):
-            merged = kind if kind == other else lattice._join_same(kind, other)
+            merged = join(other, kind) if kind == other else lattice._join_same(kind, other)
             if merged is not None:
                 parts[i] = merged
                 break

@@ -19,6 +19,7 @@ import heapq
 import itertools
 import json
 import math
+import operator
 import queue
 import types
 import typing
@@ -154,6 +155,126 @@ class Own(dict):
     def put(self, key, value):
         self[key] = value
         return self
+
+
+@dataclasses.dataclass
+class Record(object):
+    value: object
+    other: object = None
+    more: list = dataclasses.field(default_factory=list)
+
+
+class Typed(typing.NamedTuple):
+    value: object
+    other: int = 1
+
+
+class Stop(Exception):
+    pass
+
+
+class Held(Exception):
+    def __init__(self, value):
+        super(Held, self).__init__('held')
+        self.value = value
+
+
+class Memo(object):
+    def __init__(self, function):
+        self.function, self.last = function, None
+
+    def __call__(self, *args):
+        self.last = self.function(*args)
+        return self.last
+
+
+@Memo
+def remembered(v):
+    return v
+
+
+class Checked(object):
+    def __init__(self):
+        self._value = None
+
+    @property
+    def value(self):
+        return self._value
+
+    @value.setter
+    def value(self, v):
+        self._value = v
+
+    def __getattr__(self, name):
+        if name.startswith('its_'):
+            return self._value
+        raise AttributeError(name)
+
+
+class Managed(object):
+    def __init__(self, value):
+        self.value = value
+
+    def __enter__(self):
+        return self.value
+
+    def __exit__(self, *error):
+        return False
+
+
+def noting(name):
+    def decorate(function):
+        @functools.wraps(function)
+        def inner(*args):
+            result = function(*args)
+            inner.last = result
+            decorate.seen.append(result)
+            return result
+        return inner
+    decorate.seen = []
+    return decorate
+
+
+@noting('noted')
+def noted(v):
+    return v
+
+
+@functools.lru_cache(maxsize=None)
+def cached(box):
+    return box.value
+
+
+def echo():
+    got = None
+    while True:
+        got = yield got
+
+
+def through(v):
+    yield from each(v)
+    return v
+
+
+def result_of(v):
+    result = yield from through(v)
+    yield result
+
+
+def failing(v):
+    raise Stop(v)
+
+
+def matched(v):
+    match v:
+        case {'k': found}:
+            return found
+        case [found, _]:
+            return found
+        case Record(value=found):
+            return found
+        case found:
+            return found
 
 
 class Register(object):
@@ -389,6 +510,57 @@ WAYS = (
     "N = [{'v': V}][0]['v']",
     "N = [w['v'] for w in [{'v': V}]][0]",
     "N = json.loads('{}').get('k', V)",
+    "sender = echo()\nnext(sender)\nN = sender.send(V)",
+    "*_, N = result_of(V)",
+    "try:\n    failing(V)\nexcept Stop as e:\n    N = e.args[0]",
+    "try:\n    raise Held(V)\nexcept Held as e:\n    N = e.value",
+    "N = collections.ChainMap({'k': V}, {'j': 1})['k']",
+    "N = operator.itemgetter('k')({'k': V})",
+    "N = operator.itemgetter(1)((1, V))",
+    "N = operator.attrgetter('value')(Box(V))",
+    "N = Box(Box(V)).value.value",
+    "box = Box(Box())\nbox.value.value = V\nN = box.get().get()",
+    "N = Record(V).value",
+    "N = dataclasses.replace(Record(1), value=V).value",
+    "N = vars(Record(V))['value']",
+    "record = Record(1)\nrecord.more.append(V)\nN = record.more[-1]",
+    "record = Record(1, other=V)\nN = [getattr(record, f.name) for f in dataclasses.fields(record)][1]",
+    "N = Typed(V).value",
+    "N = Typed(V)._replace(other=2)[0]",
+    "N = Typed(1, V)._asdict()['other']",
+    "N = remembered(V)",
+    "remembered(V)\nN = remembered.last",
+    "checked = Checked()\nchecked.value = V\nN = checked.value",
+    "checked = Checked()\nchecked.value = V\nN = checked.its_value",
+    "with Managed(V) as N:\n    pass",
+    "N = noted(V)",
+    "noted(V)\nN = noted.last",
+    "N = cached(Box(V))",
+    "if (N := V) is None:\n    N = 1",
+    "N = matched({'k': V})",
+    "N = matched([V, 1])",
+    "N = matched(Record(V))",
+    "N = matched(V)",
+    "match (1, V):\n    case (1, N):\n        pass",
+    "same.kept = V\nN = same.kept",
+    "(_, *rest), last = (1, V, 2), 3\nN = rest[0]",
+    "N = (lambda *a, **k: k.get('v', a[0]))(V)",
+    "try:\n    N = None\nfinally:\n    N = V",
+    "for _ in range(1):\n    N = V\nelse:\n    pass",
+    "N = next((w for w in [V] if w is not None), None)",
+    "N = types.SimpleNamespace(k=V).k",
+    "N = queue.Queue()\nN.put(V)\nN = N.get()",
+    "box = Box([V])\nN, = box.value",
+    "N = [V][0] if True else [1][0]",
+    "N = {**dict(a=1), 'k': V}.pop('k')",
+    "N = list(dict.fromkeys(['k'], V).values())[0]",
+    "table = {'k': [V]}\nN = [w for values in table.values() for w in values][0]",
+    "N = getattr(types.SimpleNamespace(**{'k': V}), 'k')",
+    "history = [(1, V)]\n_, N = min(history, key=lambda pair: pair[0])",
+    "N = collections.namedtuple('Local', 'v w')(V, 1).v",
+    "best = {}\nbest['v'] = V\nbest = dict(best, w=1)\nN = best['v']",
+    "N = itertools.accumulate([V], lambda a, b: b)\nN = list(N)[0]",
+    "N = V if V is not None else 0",
 )
 # what a link saves beside its parameters is an array or a number
 _PERSISTENT = (

@@ -42,6 +42,9 @@ def result(interpreter: Interpreter, name: str, args: Sequence[Kind], node: ast.
         return elements[0]
     if name == "functools.reduce":
         return reduced(interpreter, args)
+    if name == "itertools.accumulate":
+        sums = reduced(interpreter, args[1::-1]) if len(args) == 2 else elements[0]
+        return Lst(sums) if sums is not None else None
     if name == "itertools.starmap":
         return star_mapped(interpreter, args)
     if name == "itertools.groupby":
@@ -79,7 +82,7 @@ def mapped(interpreter: Interpreter, args: Sequence[Kind], node: ast.Call) -> Ki
         if name in _SEQUENCES:
             return Lst(Lst(interpreter.iterated(interpreter.iterated(items[0]))))
     elements = [interpreter.iterated(kind) for kind in items]
-    if isinstance(function, (Func, Inst)):
+    if isinstance(function, (Func, Inst)):  # also `operator.itemgetter(1)`
         return Lst(interpreter.call(function, elements, {}, None))
     if isinstance(function, Ref) and function.name.startswith("numpy."):
         return Lst(numpy_call(function.name[6:], elements, {}))

@@ -28,7 +28,8 @@ from chainer2torch.analysis.models.written_items import Written, written, writte
 from chainer2torch.analysis.module_index import ClassInfo
 
 
-PLAIN_OBJECTS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", "types.SimpleNamespace"})
+NAMESPACE = "types.SimpleNamespace"
+PLAIN_OBJECTS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", NAMESPACE})
 PLAIN_CHAINS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link"})
 CLASSIFIER = "chainer.links.Classifier"
 _CONVOLUTION, _LINEAR = "chainer.links.Convolution2D", "chainer.links.Linear"

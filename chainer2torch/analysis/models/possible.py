@@ -7,13 +7,28 @@ object whose class nobody knows. What is computed with such a value may be a ten
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, HostArray, Kind, Lst, Method, Perhaps, Ref, Tensor, Unknown, options
+from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
+from chainer2torch.analysis.kinds import (
+    UNKNOWN,
+    Dct,
+    Func,
+    HostArray,
+    Inst,
+    Kind,
+    Lst,
+    Method,
+    Perhaps,
+    Ref,
+    Tensor,
+    Unknown,
+    options,
+)
 from chainer2torch.analysis.lattice import join, join_all, says_more, unsure
 from chainer2torch.analysis.models import array_operators
 from chainer2torch.analysis.models.xp_modules import OF_UNKNOWN
+from chainer2torch.analysis.module_index import ClassInfo
 
 _ONE_BY_ONE = frozenset({"add", "append", "appendleft", "insert"})
 _WITH_DEFAULT = frozenset({"get", "pop", "setdefault"})  # of a dictionary that nobody knows: `table.get(key, default)`
@@ -40,8 +55,24 @@ def put_there(interpreter: Interpreter, found: Kind, name: str) -> Kind:
     return unsure(found, interpreter.on_others.get(name))
 
 
-def attribute(interpreter: Interpreter, kind: Unknown, name: str) -> Kind:
-    """An attribute of a value that nobody knows."""
+def table_of(interpreter: Interpreter, owner: Kind) -> Kind:
+    """``vars(step)``, ``step.__dict__``: one of its attributes is under each key, and nobody knows which."""
+    held = [kind for one in options(owner) for kind in attributes_of(interpreter, one)]
+    return unsure(*map(Dct, held))
+
+
+def attributes_of(interpreter: Interpreter, owner: Kind) -> Iterator[Kind]:
+    """What is in the attributes of an object of a class of the project; those of links have names of their own."""
+    if not isinstance(owner, Inst) or not isinstance(owner.cls, ClassInfo) or interpreter.is_link(owner):
+        return
+    for cls in interpreter.mro(owner.cls):
+        if isinstance(cls, ClassInfo):
+            interpreter.reads(cls, COMPUTED)
+            yield from cls.attrs.values()
+
+
+def attribute(interpreter: Interpreter, kind: Kind, name: str) -> Kind:
+    """An attribute of a value that nobody knows, or of a function."""
     found = OF_UNKNOWN.get(name, UNKNOWN) if interpreter.imports_chainer() else UNKNOWN
     if isinstance(kind, Perhaps):
         found = unsure(interpreter.attribute(kind.known, name)) if isinstance(found, Unknown) else found
@@ -100,12 +131,18 @@ def called(
     if isinstance(callee, Unknown) and isinstance(node.func, ast.Attribute) and node.func.attr in _WITH_DEFAULT:
         found = unsure(found, *args[1:2])
     if isinstance(callee, Perhaps):
-        methods = [kind for kind in options(callee.known) if isinstance(kind, Method) and kind.name not in _FILLING]
+        methods: list[Kind] = [
+            kind
+            for kind in options(callee.known)
+            if isinstance(kind, Func) or isinstance(kind, Method) and kind.name not in _FILLING
+        ]
         return unsure(found, *(interpreter.call(kind, list(args), dict(keywords), node) for kind in methods))
     given = any(isinstance(kind, Perhaps) for kind in (*args, *keywords.values()))
     if given and isinstance(callee, Ref) and callee.name.startswith(_GIVING):
         named = {name: _known(kind) for name, kind in keywords.items()}
-        return unsure(found, interpreter.call(callee, list(map(_known, args)), named, node))
+        others = list(map(_known, args[1:]))
+        rows = [[one, *others] for one in options(_known(args[0]))] if args else [[]]  # each for itself: `sum(v)`
+        return unsure(found, *(interpreter.call(callee, row, named, node) for row in rows))
     return found
 
 
@@ -113,4 +150,16 @@ def _known(kind: Kind) -> Kind:
     return kind.known if isinstance(kind, Perhaps) else kind
 
 
-__all__ = ["attribute", "beside_array", "called", "compared", "computed", "fill", "item", "put", "put_there"]
+__all__ = [
+    "attribute",
+    "attributes_of",
+    "beside_array",
+    "called",
+    "compared",
+    "computed",
+    "fill",
+    "item",
+    "put",
+    "put_there",
+    "table_of",
+]

@@ -7,6 +7,7 @@ import ast
 from chainer2torch.analysis.interpreter import Interpreter
 from chainer2torch.analysis.kinds import (
     BOTTOM,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -25,11 +26,13 @@ from chainer2torch.analysis.kinds import (
     options,
     scalar_type,
 )
-from chainer2torch.analysis.lattice import element_of, generalized, join_all
+from chainer2torch.analysis.lattice import element_of, generalized, join_all, unsure
 from chainer2torch.analysis.models import array_operators, assigned, chosen_models, computed_children, data, iteration
+from chainer2torch.analysis.models import possible
 from chainer2torch.analysis.models.array_operators import SLICE
 
-TABLES = ("collections.Counter", "collections.OrderedDict", "collections.defaultdict")
+TABLES = frozenset(f"collections.{name}" for name in "ChainMap Counter OrderedDict UserDict defaultdict".split())
+TABLES |= {"types.MappingProxyType", "weakref.WeakValueDictionary"}
 _TYPES = {
     "int": "int",
     "float": "float",
@@ -76,8 +79,8 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return Lst(Tup((Scalar("int"), interpreter.iterated(first))))
     if name == "zip":
         return data.zipped(interpreter, args, node)
-    if name == "dict":
-        return _dict(interpreter, args, node)
+    if name in ("dict", "dict.fromkeys"):
+        return _dict(interpreter, args, node) if name == "dict" else Dct(args[1] if len(args) > 1 else NONE)
     if name == "divmod" and len(args) == 2:
         return Tup((interpreter.binary(ast.FloorDiv(), *args), interpreter.binary(ast.Mod(), *args)))
     if name in ("abs", "staticmethod"):
@@ -91,15 +94,17 @@ def result(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call
         return join_all([interpreter.attribute(first, args[1].value), *args[2:]])
     if name == "setattr" and len(args) == 3 and not isinstance(args[1], Const):
         computed_children.put(interpreter, first, node.args[1], args[2])
-    if name == "getattr" and len(args) == 2:
-        return _by_name(interpreter, first, node.args[1])
-    return UNKNOWN
+    if name == "vars":
+        return possible.table_of(interpreter, first)
+    return _by_name(interpreter, first, node.args[1]) if name == "getattr" and len(args) == 2 else UNKNOWN
 
 
 def table(interpreter: Interpreter, name: str, args: list[Kind], node: ast.Call) -> Kind | None:
     """What a class of dictionaries begins with: ``defaultdict(float)``, ``OrderedDict(table)``; None: who knows."""
     if name.endswith("Counter"):
         return Dct(Scalar("int"))
+    if name.endswith("ChainMap"):
+        return Dct(join_all([kind.element if isinstance(kind, Dct) else UNKNOWN for kind in args]) if args else BOTTOM)
     if not name.endswith("defaultdict"):
         return Dct(BOTTOM) if not args else _dict(interpreter, args, node) if not node.keywords else None
     made = node.args[0].body if node.args and isinstance(node.args[0], ast.Lambda) else None
@@ -190,7 +195,8 @@ def _by_name(interpreter: Interpreter, owner: Kind, name: ast.expr) -> Kind:
         return chosen_models.one_of(interpreter, owner) or UNKNOWN
     taken = computed_children.taken(interpreter, owner, name)
     found = taken or computed_children.in_turn(interpreter, owner, name)
-    return found or computed_children.persistents(interpreter, owner)
+    found = found or computed_children.persistents(interpreter, owner)
+    return found if found is not UNKNOWN else unsure(*possible.attributes_of(interpreter, owner))
 
 
 def _super(interpreter: Interpreter, args: list[Kind]) -> Kind:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -51,7 +53,8 @@ def to_host(x: Any) -> Any:
 def shown(x: Any) -> Any:
     """A value as it is written as text: tensors as arrays or numbers of NumPy, also in lists, tuples and dictionaries.
 
-    A number looks like an array of no axes where it stands for itself, and unlike one in a list.
+    So are those in the fields of an object of a ``@dataclass``, of which this is a copy. A number looks like an array
+    of no axes where it stands for itself, and unlike one in a list.
     """
     if isinstance(x, dict):
         result = x.copy()
@@ -62,6 +65,11 @@ def shown(x: Any) -> Any:
         return list(map(shown, x)) if type(x) is list else tuple(map(shown, x))
     if isinstance(x, tuple) and hasattr(x, "_replace"):  # of `namedtuple`
         return type(x)(*map(shown, x))
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):  # where: dataclass
+        copied = copy.copy(x)
+        for field in dataclasses.fields(x):
+            object.__setattr__(copied, field.name, shown(getattr(x, field.name)))
+        return copied
     return to_host(x)[()] if isinstance(x, torch.Tensor) else x
 
 

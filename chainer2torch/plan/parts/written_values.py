@@ -26,6 +26,7 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.assigned_values import reaching, unpacked
 from chainer2torch.plan.parts.host_values import is_held_by_anything, is_torch_dtype, to_host_if_array, wrap
 from chainer2torch.plan.parts.shapes import is_shape, returned_here
+from chainer2torch.plan.parts.written_objects import is_hashed, number_as_text, shows_fields
 from chainer2torch.plan.parts.written_kinds import (
     holds_arrays,
     holds_arrays_inside,
@@ -48,7 +49,6 @@ _WHOLE_VALUE = re.compile(r"\{[\w.\[\]]*(?:![rs])?\}")
 _SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
-_WHOLE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
 _TEXT = "chainer.Variable.__str__"
 _FUNCTIONS_OF = "chainer.functions."
 _FILLING = frozenset({"extend", "insert", "setdefault", "update"})
@@ -122,6 +122,9 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
         if isinstance(node, ast.Dict) and part in node.keys and is_array_of_either_side(context.analysis.kind(part)):
             wrap(context, decisions, part, "compat.shown(value)")  # an array of no axes has no hash
             continue
+        if is_hashed(node, part) and isinstance(part, ast.Attribute) and may_be_number(context.analysis.kind(part)):
+            number_as_text(context, decisions, part)
+            continue
         as_text(context, decisions, part, inside or not isinstance(node, (ast.BoolOp, ast.IfExp)))
     if parts:
         return
@@ -160,16 +163,14 @@ def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool
             or holds_arrays_inside(kind)
             or any(isinstance(one, Batch) for one in options(kind))
             or _is_out_of_table(context, node)
+            or shows_fields(context, kind)
         ):
             variables = holds_kind(kind, lambda one: isinstance(one, Tensor) and one.either)
             (_array_of_variable if variables else wrap)(context, decisions, node, "compat.shown(value)")
         elif holds_arrays(kind) and isinstance(node, (ast.Name, ast.IfExp)) and _may_be_none(context, node):
             wrap(context, decisions, node, "compat.shown(value)" if inside else "compat.to_host(value)")
         elif inside and not isinstance(node, ast.Attribute) and may_be_number(kind):
-            alone = all(isinstance(one, Tensor) and one.rank == 0 for one in options(kind))
-            whole = alone and all(isinstance(one, Tensor) and one.dtype in _WHOLE for one in options(kind))
-            template = "value.item()" if whole else "value.cpu().numpy()[()]" if alone else "compat.shown(value)"
-            wrap(context, decisions, node, template)
+            number_as_text(context, decisions, node)
         elif inside and not isinstance(node, ast.Attribute) and is_held_by_anything(context, node):
             wrap(context, decisions, node, "compat.shown(value)")
         elif is_reported(kind):

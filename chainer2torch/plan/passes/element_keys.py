@@ -199,6 +199,8 @@ def _as_list(context: Context, decisions: Decisions, node: ast.expr, *, pairs: b
             wrap(context, decisions, part, "[item.item() for item in value]")
         elif isinstance(kind, Lst) and _may_be_element(kind.element):
             wrap(context, decisions, part, _MIXED.format("[", "]"))
+        elif not pairs and isinstance(kind, Tup) and any(map(_is_number, kind.items)):
+            wrap(context, decisions, part, _MIXED.format("[", "]"))
         elif pairs and isinstance(kind, Lst) and isinstance(kind.element, Tup) and len(kind.element.items) == 2:
             if _is_element(kind.element.items[0]):
                 wrap(context, decisions, part, "[(key.item(), item) for key, item in value]")
