@@ -229,9 +229,9 @@ def _add(parts: list[Kind], kinds: Iterable[Kind]) -> tuple[bool, bool]:
             elif _ALIKE.get(kind.__class__, "") != _ALIKE.get(other.__class__):
                 continue  # neither the same nor alike: so are most pairs, and no loop runs more often
             if kind == other:
-                merged = join(other, kind)
-                if not _is_same(merged, other):
-                    parts[i], replaces = merged, True
+                more = join(other, kind)
+                if not _is_same(more, other):
+                    parts[i], replaces = more, True
                 break
             merged = _join_same(kind, other)
             if merged is not None:
