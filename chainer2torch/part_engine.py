@@ -14,7 +14,7 @@ from chainer2torch.analysis.libraries import Libraries
 from chainer2torch.analysis.listing import kinds_of
 from chainer2torch.analysis.memory import Files
 from chainer2torch.analysis.module_index import Apart, ModuleInfo, Project
-from chainer2torch.analysis.parsing import keeps_tables, parser
+from chainer2torch.analysis.parsing import keeps_tables, parse
 from chainer2torch.analysis.places import Places
 from chainer2torch.analysis.source import Nodes, nodes_of
 from chainer2torch.plan.apart_from_chainer import is_apart
@@ -179,7 +179,6 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     home = context.analysis.project.helper_home(context.module.path)
     anchor = next((n for n in source.tree.body if home.behind and n.end_lineno == home.behind), None)
     behind = source.text[slice(*source.span(anchor))] if anchor is not None else ""
-    parse = parser(len(context.analysis.project.whole.files))
     helpers = Helpers(home.package, native, behind, home.way, context.module.path.endswith(".ipynb"))
     own = [OwnFunction(OWN, *definition(context))] if native else []
     for part in (own_classifier, own_dropped) if native else ():
@@ -226,7 +225,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     notebook = context.module.path.endswith(".ipynb")
     result.code = applied.code
     if native and not notebook:
-        result.code = with_merged_casts(with_named_devices(applied.code, parse), source.text, parse)
+        result.code = with_merged_casts(with_named_devices(applied.code), source.text)
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
     result.said = frozenset(said_by(output, own=True))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from chainer2torch.analysis.outlines import Outline, outline_of
-from chainer2torch.analysis.parsing import parser
+from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source
 
 T = TypeVar("T")
@@ -58,7 +58,6 @@ class Files:
         self.texts = texts
         self.outlines: dict[str, Outline] = {}
         self.errors: dict[str, str] = {}
-        self._parse = parser(len(texts))
         self._sources: dict[str, Source] = {}
         self._digests: dict[str, str] = {}
 
@@ -90,12 +89,12 @@ class Files:
 
     def source(self, path: str) -> Source:
         """The tree of a file, which is needed once."""
-        return self._sources.pop(path, None) or Source(self.texts[path], self._parse(self.texts[path]))
+        return self._sources.pop(path, None) or Source(self.texts[path], parse(self.texts[path]))
 
     def _parsed(self, path: str, keep: bool) -> Outline | None:
         text = self.texts[path]
         try:
-            source = Source(text, self._parse(text))
+            source = Source(text, parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.errors[path] = _syntax_message(error)
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from chainer2torch.analysis.source import nodes_of
 
@@ -22,7 +22,6 @@ _OCTAL = re.compile(r"(?<![\d.eE])(?<![eE][+-])0\d")  # as Python 2 writes it
 _LINE = re.compile(r"[^\n]+")
 _KEPT = 200  # items that stay at each end
 _OF_FLOATS = (".", "e", "E")
-_FEW = 128  # files of a project whose trees are kept for who parses the same texts next
 
 
 def parse(text: str) -> ast.Module:
@@ -36,20 +35,6 @@ def parse(text: str) -> ast.Module:
         if _in_lists(tree, text, left_out):
             return tree
     return ast.parse(text)
-
-
-def parser(files: int) -> Callable[[str], ast.Module]:
-    """``parse`` for a project of so many files; of few, a text that is parsed again gives the tree that it gave.
-
-    What is written is read for its names, then for what can be said in fewer words, and once more by the self-check.
-    Nobody changes a tree. It is no more memory than the trees of the project itself, and none in a large one.
-    """
-    return _parse_once if files <= _FEW else parse
-
-
-@functools.lru_cache(maxsize=_FEW)
-def _parse_once(text: str) -> ast.Module:
-    return parse(text)
 
 
 @functools.lru_cache(maxsize=2)

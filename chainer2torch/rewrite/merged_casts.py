@@ -8,7 +8,6 @@ words stays as it is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source
@@ -20,11 +19,11 @@ _SIGNS = (".to(torch.", ".long()", ".dtype)")
 _FRESH = ("np.random.", "numpy.random.", "np.asarray(", "numpy.asarray(", "np.array(", "numpy.array(")
 
 
-def with_merged_casts(code: str, before: str, read: Callable[[str], ast.Module] = parse) -> str:
-    """The text with such pairs in one call; ``before`` is the text of the source, ``read`` gives the tree of a text."""
+def with_merged_casts(code: str, before: str) -> str:
+    """The text with such pairs in one call; ``before`` is the text of the source."""
     if not any(sign in code for sign in _SIGNS):
         return code
-    source = Source(code, read(code))
+    source = Source(code, parse(code))
     edits: list[tuple[int, int, str]] = []
     for node in source.of(ast.Call):
         made = node.func.value if isinstance(node.func, ast.Attribute) else None

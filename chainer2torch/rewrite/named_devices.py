@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from chainer2torch.analysis.parsing import parse
 from chainer2torch.analysis.source import Source, nodes_of
@@ -32,14 +32,11 @@ class _Device:
     holder: ast.Lambda | None  # whose last parameter has it as its default: the name can be read without one
 
 
-def with_named_devices(code: str, read: Callable[[str], ast.Module] = parse) -> str:
-    """The text with these expressions named, as far as nothing between could change what they are.
-
-    ``read`` gives the tree of a text.
-    """
+def with_named_devices(code: str) -> str:
+    """The text with these expressions named, as far as nothing between could change what they are."""
     if _SIGN not in code:
         return code
-    source = Source(code, read(code))
+    source = Source(code, parse(code))
     found = [device for node in source.of(ast.IfExp) if (device := _device(source, node)) is not None]
     edits: list[tuple[int, int, str]] = []
     given: dict[tuple[_Scope, str], str] = {}  # by scope and name: the number whose device it is
