@@ -44,7 +44,7 @@ def test_nodes_by_type_are_those_of_a_walk_in_its_order() -> None:
         (ast.alias, ast.Call, ast.Import, ast.FunctionDef),
         (ast.Yield,),
     ):
-        assert source.of(*types) == [node for node in source.nodes if isinstance(node, types)]
+        assert list(source.of(*types)) == [node for node in source.nodes if isinstance(node, types)]
     assert source.of(ast.Name) and not source.of(ast.Yield)
 
 
@@ -85,7 +85,7 @@ def test_what_is_kept_with_a_scope_is_what_a_walk_finds() -> None:
         for _ in range(2):  # looked for, and kept
             assert nodes_of(scope) == walked
             assert within(scope).nodes == walked[1:]
-            assert within(scope).of(ast.Name) == [n for n in walked if isinstance(n, ast.Name)]
+            assert list(within(scope).of(ast.Name)) == [n for n in walked if isinstance(n, ast.Name)]
         nodes_of(scope).clear()  # a list of one's own
         assert nodes_of(scope) == walked
 

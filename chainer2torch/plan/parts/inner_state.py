@@ -33,7 +33,7 @@ def emit(context: Context, decisions: Decisions, node: ast.expr, kind: Kind, nam
             _put(context, decisions, node, symbol)
         else:
             decisions.mark(node, None, symbol, "manual", _INNER, "C2T200")
-    elif kind == UNKNOWN and _is_chainers(context, name):
+    elif kind == UNKNOWN and _is_chainers(context, name) and not context.migrated:
         if read and isinstance(node, ast.Attribute):
             _put(context, decisions, node, symbol)
         else:
