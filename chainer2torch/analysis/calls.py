@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.announced import given_by, overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
-from chainer2torch.analysis.models import link_lists, sequences
+from chainer2torch.analysis.models import link_lists, sent, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -312,7 +312,10 @@ class Calls(LibraryCalls):
         init = self.class_attribute(cls, "__init__", made)
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
+            if not sent.hands_on(init.info):
+                sent.constructed(self, cls, args, rest)
         else:
+            sent.constructed(self, cls, args, rest)
             field_classes.constructed(self, cls, args, keywords, rest)
             for base in self.mro(cls):
                 if isinstance(base, str):
