@@ -55,8 +55,6 @@ _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 _LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Perhaps})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
-
-
 _HOLDS_NONE = frozenset(
     {Const, Scalar, Tensor, Ref, Unknown, Perhaps, Inst, Func, Class}
 )  # no array of the host is in these
@@ -310,12 +308,11 @@ class Calls(LibraryCalls):
     ) -> Kind:
         made = Inst(cls, self.site(node) if node is not None else 0)
         init = self.class_attribute(cls, "__init__", made)
+        if not isinstance(init, Func) or not sent.hands_on(init.info):
+            sent.constructed(self, cls, args, rest)
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
-            if not sent.hands_on(init.info):
-                sent.constructed(self, cls, args, rest)
         else:
-            sent.constructed(self, cls, args, rest)
             field_classes.constructed(self, cls, args, keywords, rest)
             for base in self.mro(cls):
                 if isinstance(base, str):
