@@ -30,10 +30,23 @@ def overriding(facts: Facts, callee: Func, node: ast.Call | None) -> list[Func]:
     function = node.func if node is not None else None
     if not isinstance(function, ast.Attribute) or function.attr != name or name.startswith("__"):
         return []
-    if isinstance(function.value, ast.Call) and getattr(function.value.func, "id", "") == "super":
+    if _is_super(function.value):
         return []
     below = those_below(facts, receiver.cls, name)
     return [Func(one, Inst(heir)) for heir, one in below if one is not callee.info and not one.is_announced]
+
+
+def property_of_super(interpreter: Interpreter, base: Kind, node: ast.Attribute) -> Kind | None:
+    """``super().held`` of a property: that of the base, and of no class below it, which may be the one around it."""
+    if not isinstance(base, Inst) or not _is_super(node.value) or not isinstance(base.cls, ClassInfo):
+        return None
+    owners = (c for c in interpreter.mro(base.cls) if isinstance(c, ClassInfo) and node.attr in c.methods)
+    found = next((owner.methods[node.attr] for owner in owners), None)
+    return interpreter.call_function(found, base, [], {}, None) if found is not None and found.is_property else None
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
 
 
 def given_by(interpreter: Interpreter, methods: list[Func]) -> list[Kind]:

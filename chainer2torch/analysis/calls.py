@@ -7,7 +7,7 @@ import ast
 from chainer2torch.analysis.announced import given_by, overriding
 from chainer2torch.analysis.library_calls import LibraryCalls
 from chainer2torch.analysis.models import assigned, data, field_classes, iteration, named_tuples, partials
-from chainer2torch.analysis.models import link_lists, sequences
+from chainer2torch.analysis.models import link_lists, sent, sequences
 from chainer2torch.analysis.narrowing import of_rank, with_rank
 from chainer2torch.analysis.models.demands import keeps_rank, rank_demanded
 from chainer2torch.analysis.models.callbacks import fed_functions
@@ -55,8 +55,6 @@ _PLAIN = ("chainer", "builtins.", "numpy.", "copy.")
 _LOOKING = frozenset(f"builtins.{name}" for name in "bool hash id isinstance len print repr str type".split())
 _NEVER_CALLED = frozenset({Const, Scalar, Tensor, HostArray, Ref, Unknown, Perhaps})  # what ``escape`` passes over
 _CALL_FOR_ITEMS = _WITH_KEY | {"builtins.filter", "builtins.map", "functools.reduce", "itertools.starmap"}
-
-
 _HOLDS_NONE = frozenset(
     {Const, Scalar, Tensor, Ref, Unknown, Perhaps, Inst, Func, Class}
 )  # no array of the host is in these
@@ -310,6 +308,8 @@ class Calls(LibraryCalls):
     ) -> Kind:
         made = Inst(cls, self.site(node) if node is not None else 0)
         init = self.class_attribute(cls, "__init__", made)
+        if not isinstance(init, Func) or not sent.hands_on(init.info):
+            sent.constructed(self, cls, args, rest)
         if isinstance(init, Func):
             self.call_function(init.info, made, args, keywords, node, rest)
         else:

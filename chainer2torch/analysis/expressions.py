@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from chainer2torch.analysis import host_copies
-from chainer2torch.analysis.announced import attributes_below, those_below
+from chainer2torch.analysis.announced import attributes_below, property_of_super, those_below
 from chainer2torch.analysis.models import array_kinds, array_operators, assigned, command_line, data, host_libraries
 from chainer2torch.analysis.models import link_children, named_tuples, own_dictionaries, possible, sent, sequences
 from chainer2torch.analysis.folding import added, fold, repeated, row, table
@@ -78,7 +78,8 @@ class Expressions(Interpreter):
             kind = self.facts[node.value] = Tensor()
             if isinstance(node.value, ast.Name) and node.value.id in self.scopes[0]:
                 self.scopes[0][node.value.id] = kind
-        found = kind.__class__ is Inst and command_line.given(self, kind, node) or self.attribute(kind, node.attr)
+        found = command_line.given(self, kind, node) if kind.__class__ is Inst else None
+        found = found or property_of_super(self, kind, node) or self.attribute(kind, node.attr)
         return Inst("chainer.Link") if isinstance(found, Unknown) and self._is_demanded(node) else found
 
     def _is_demanded(self, node: ast.Name | ast.Attribute) -> bool:

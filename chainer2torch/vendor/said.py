@@ -54,11 +54,13 @@ _OF_NUMPY = (
     "take",
     "var",
 )  # wrapped
+OWN_ERRORS = "own_errors"  # said where a class stands on one of errors
+_ERRORS = ("Error", "Exception", "Iteration")
 WITH = "with"  # said where the block of what may be an iterator is entered
 # modules whose objects are none
 _OF_OTHER_BLOCKS = frozenset("codecs gzip h5py io np numpy tarfile tempfile tf torch warnings zipfile".split())
 # what a text that is no Python may say
-_UNREADABLE = {WITH, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}
+_UNREADABLE = {WITH, OWN_ERRORS, EXAMPLES_PADDED, LEFT_AT_IMPORT, *OF_ARRAY_MODULES, *OF_TRAINING}
 _LITERALS = (
     ast.Constant,
     ast.JoinedStr,
@@ -136,6 +138,7 @@ def said_by(nodes: Nodes, own: bool = False) -> set[str]:
         found.add(MODULES_COMPARED)
     for cls in nodes.of(ast.ClassDef):
         found |= _in_body(cls)
+        found.update([OWN_ERRORS] if any(last(base).endswith(_ERRORS) for base in cls.bases) else [])
     texts = {c.value for c in nodes.of(ast.Constant) if isinstance(c.value, str) and id(c) not in documented}
     found.update(*map(_in_text, texts), modules.said_by_members(nodes, texts))
     if own:

@@ -221,3 +221,36 @@ known = Net(3)
     assert [tuple(names["run"](*n).shape) for n in [(), (3,)]] == [(4, 2), (4, 2)]
     assert isinstance(names["known"], torch.nn.Module)
     assert np.shape(names["known"].l.weight) == (2, 3)
+
+
+_OWN_PROPERTY = """
+class Held:
+    def __init__(self, value):
+        self.value = value
+
+    @property
+    def held(self):
+        return self.value
+
+
+def work(x):
+    class Listed(Held):
+        @property
+        def held(self):
+            return [super().held]
+
+    found = Listed(F.relu(x).array[0, 2]).held[0]
+    box = collections.defaultdict(list)
+    box['k'].append(found)
+    found = box['k'][-1]
+    print([found])
+    best = min(9.0, found)
+    print(best)
+"""
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_a_property_that_asks_that_of_its_base(style):
+    result = migrate_source("import collections\n" + _HEAD + _OWN_PROPERTY, rules=load_rules(style=style, lazy=True))
+    called = "\n\nwork(torch.as_tensor(X))\n"
+    assert "tensor" not in printed(result.code + called, style, result.helpers)

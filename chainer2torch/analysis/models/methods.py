@@ -26,7 +26,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import command_line, computed_children, data, link_lists, sequences
+from chainer2torch.analysis.models import command_line, computed_children, data, link_lists, sent, sequences
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.link_children import register, register_persistent
 from chainer2torch.analysis.module_index import ClassInfo
@@ -162,6 +162,13 @@ def _hold_targets(interpreter: Interpreter, call: MethodCall) -> None:
         data.hold_targets(interpreter, within, call.args, keywords)
 
 
+def _hold_arguments(interpreter: Interpreter, call: MethodCall) -> None:
+    """``super().__init__(message, value)`` in a class of errors."""
+    cls = getattr(interpreter.unit, "cls", None)
+    if isinstance(cls, ClassInfo):
+        sent.constructed(interpreter, cls, call.args)
+
+
 def _get_target(interpreter: Interpreter, call: MethodCall) -> Kind | None:
     """``evaluator.get_target('main')`` gives a model that the evaluator was made with."""
     return data.held_target(interpreter, call.receiver, call.args)
@@ -255,7 +262,7 @@ _MODELS: dict[str, tuple[_Model, ...]] = {
     "add_hook": (_add_hook,),
     "get_target": (_get_target,),
     "scope": (_scope,),
-    "__init__": (_hold_targets, _register, _put_into_list),
+    "__init__": (_hold_arguments, _hold_targets, _register, _put_into_list),
     "add_link": (_register, _put_into_list),
     "add_param": (_register,),
     "add_persistent": (_register,),

@@ -8,14 +8,19 @@ followed: whatever is sent may come wherever something is waited for.
 from __future__ import annotations
 
 import ast
+import builtins
 
+from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.interpreter import Interpreter
-from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Ref, Tup, options
+from chainer2torch.analysis.kinds import UNKNOWN, Class, Inst, Kind, Lst, Ref, Tup, options
 from chainer2torch.analysis.lattice import join_all, unsure
 from chainer2torch.analysis.models import possible
-from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
+from chainer2torch.analysis.source import within
 
 _SENT, _OF_GENERATORS = "sent to generators", "returned by generators"
+_ARGS, _ERRORS = "args", "errors"
+_ANY = "builtins.BaseException"
 _OF_STOP = "builtins.StopIteration"
 
 
@@ -45,7 +50,30 @@ def raised(interpreter: Interpreter, error: ast.expr | None) -> None:
     callee = interpreter.facts.get(error.func, UNKNOWN)
     if isinstance(callee, Ref) and callee.name == _OF_STOP:
         _put(interpreter, "value", given[0])
-    _put(interpreter, "args", Tup(given))
+    _put(interpreter, _ARGS, Tup(given))
+
+
+def constructed(interpreter: Interpreter, cls: ClassInfo, args: list[Kind], rest: Kind | None = None) -> None:
+    """``Stop(v)``: an error has its arguments in ``args``, and writes them; ``rest``: what more of them may follow."""
+    given = Tup(tuple(args)) if rest is None else Lst(join_all([*args, rest]))
+    if is_error(interpreter, cls) and unsure(given) is not UNKNOWN:
+        interpreter.set_attribute(cls, _ARGS, given)
+        for name in _caught_by(interpreter, cls):
+            possible.put(interpreter, f"{_ERRORS} {name}", Inst(cls))
+
+
+def hands_on(constructor: FuncInfo) -> bool:
+    """Whether an own constructor calls that of its base, which sets ``args`` anew."""
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
+        for call in within(constructor.node).of(ast.Call)
+    )
+
+
+def is_error(facts: Facts, cls: ClassInfo) -> bool:
+    """Whether a class of the project is one of errors."""
+    bases = [base for base in facts.mro(cls) if isinstance(base, str)]
+    return any(base.endswith(("Error", "Exception", "StopIteration")) for base in bases)
 
 
 def _put(interpreter: Interpreter, name: str, kind: Kind) -> None:
@@ -55,10 +83,24 @@ def _put(interpreter: Interpreter, name: str, kind: Kind) -> None:
 
 
 def caught(interpreter: Interpreter, classes: Kind) -> Kind:
-    """What ``except classes as e`` binds: an object of a class of the project, or one that nobody knows."""
+    """What ``except classes as e`` binds: an object of a class of the project, or one that nobody knows.
+
+    Of the latter it may be an error of the project that holds a tensor.
+    """
     kinds = [k for one in options(classes) for k in (one.items if isinstance(one, Tup) else (one,))]
     own = [Inst(k.info) for k in kinds if isinstance(k, Class)]
-    return join_all([*own]) if own and len(own) == len(kinds) else UNKNOWN
+    if own and len(own) == len(kinds):
+        return join_all([*own])
+    names = [one.name for one in kinds if isinstance(one, Ref)]
+    return unsure(*(possible.put_there(interpreter, UNKNOWN, f"{_ERRORS} {name}") for name in names or [_ANY]))
+
+
+def _caught_by(interpreter: Interpreter, cls: ClassInfo) -> list[str]:
+    """The names of the classes outside of the project by which an error is caught: also those of Python's bases."""
+    names = [base for base in interpreter.mro(cls) if isinstance(base, str)]
+    of_python = [getattr(builtins, name.removeprefix("builtins."), None) for name in names]
+    above = [base for one in of_python if isinstance(one, type) for base in one.__mro__]
+    return list(dict.fromkeys([*names, _ANY, *(f"builtins.{base.__name__}" for base in above)]))
 
 
 def of_object(interpreter: Interpreter, receiver: Kind, name: str) -> Kind:
@@ -66,11 +108,19 @@ def of_object(interpreter: Interpreter, receiver: Kind, name: str) -> Kind:
     if name == "__dict__":
         return possible.table_of(interpreter, receiver)
     cls = receiver.cls if isinstance(receiver, Inst) else None
-    if name not in ("args", "value") or not isinstance(cls, ClassInfo):
+    if name not in (_ARGS, "value") or not isinstance(cls, ClassInfo):
         return UNKNOWN
-    bases = [base for base in interpreter.mro(cls) if isinstance(base, str)]
-    is_error = any(base.endswith(("Error", "Exception", "StopIteration")) for base in bases)
-    return possible.put_there(interpreter, UNKNOWN, name) if is_error else UNKNOWN
+    return possible.put_there(interpreter, UNKNOWN, name) if is_error(interpreter, cls) else UNKNOWN
 
 
-__all__ = ["caught", "from_generator", "of_object", "raised", "to_generator", "waited_for"]
+__all__ = [
+    "caught",
+    "constructed",
+    "from_generator",
+    "hands_on",
+    "is_error",
+    "of_object",
+    "raised",
+    "to_generator",
+    "waited_for",
+]

@@ -53,8 +53,8 @@ def to_host(x: Any) -> Any:
 def shown(x: Any) -> Any:
     """A value as it is written as text: tensors as arrays or numbers of NumPy, also in lists, tuples and dictionaries.
 
-    So are those in the fields of an object of a ``@dataclass``, of which this is a copy. A number looks like an array
-    of no axes where it stands for itself, and unlike one in a list.
+    So are those in the fields of an object of a ``@dataclass`` and among the arguments of an error, of which this is a
+    copy. A number looks like an array of no axes where it stands for itself, and unlike one in a list.
     """
     if isinstance(x, dict):
         result = x.copy()
@@ -70,6 +70,10 @@ def shown(x: Any) -> Any:
         for field in dataclasses.fields(x):
             object.__setattr__(copied, field.name, shown(getattr(x, field.name)))
         return copied
+    if isinstance(x, Exception) and not hasattr(type(x).__str__, "__code__"):  # where: own_errors
+        written = type(x).__new__(type(x), *shown(x.args))
+        written.__dict__.update(x.__dict__)
+        return written
     return to_host(x)[()] if isinstance(x, torch.Tensor) else x
 
 

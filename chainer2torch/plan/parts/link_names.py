@@ -109,14 +109,14 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
     assert isinstance(node, ast.Attribute)
     links = [kind for kind in options(context.kind(node.value)) if isinstance(kind, Inst)]
     given: bool = context.analysis.once(sets_names)
-    if given and links and not any(is_registered(context.analysis, link) for link in links):
+    walk = _walk_behind(context, node.value) if given else walked(context.source, node.value)
+    if given and links and not walk and not any(is_registered(context.analysis, link) for link in links):
         given_name(context, decisions, node, links)
         return
     if not isinstance(node.ctx, ast.Load):
         decisions.mark(node, row, row.name, "manual", "a module has no name that could be set")
         return
-    operands = {"self": context.operand(node.value)}
-    held = node.value
+    operands, held = {"self": context.operand(node.value)}, node.value
     if (
         isinstance(held, ast.Attribute)
         and context.analysis.is_link(context.analysis.kind(held.value))
@@ -125,6 +125,11 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         operands["parent"] = context.operand(held.value)
         decisions.replace(node, "compat.link_name(self, parent)", operands)
         decisions.mark(node, row, row.name, "exact")
+        return
+    told = walk in ("children", "skipself")
+    if given:  # the link that the walk begins with may have one of these
+        decisions.replace(node, "compat.name_of(self)", operands)
+        decisions.mark(node, row, row.name, "exact" if told else "review", "" if told else _TOLD)
         return
     native = context.choices.style == "native"
     loop = loop_around(context.source, held) if native else None
@@ -144,7 +149,6 @@ def link_name(context: Context, decisions: Decisions, node: ast.AST, row: Row) -
         decisions.replace(node, "native.child_name(parent, self)", operands)
         decisions.mark(node, row, row.name, "exact")
         return
-    told = walked(context.source, held) in ("children", "skipself")
     if not told and context.choices.style == "native" and not context.analysis.once(_says_sequential):
         decisions.replace(node, "native.registered_name(self)", operands)
         decisions.mark(node, row, row.name, "review", _COPIED, quiet=True)
@@ -166,6 +170,21 @@ def given_name(context: Context, decisions: Decisions, node: ast.Attribute, link
         decisions.replace(node, "getattr(link, 'name', None)", {"link": context.operand(node.value)})
     row = context.rules.rows.get("chainer.Link")
     decisions.mark(node, row, "chainer.Link.name", "review" if asked else "exact", _OWN if asked else "")
+
+
+def _walk_behind(context: Context, node: ast.expr) -> str:
+    """The walk that gives a link, or "": ``next(net.children())``, ``sorted(net.children(), key=lambda c: c.name)``."""
+    found = walked(context.source, node)
+    if found:
+        return found
+    values = reaching(context, node) if isinstance(node, ast.Name) else [node]
+    function = context.source.enclosing(node, ast.Lambda)
+    if isinstance(function, ast.Lambda) and any(a.arg == getattr(node, "id", "") for a in function.args.args):
+        call = context.source.enclosing(function, ast.Call)
+        values = [call] if isinstance(call, ast.Call) else []
+    inside = (part for value in values for part in nodes_of(value))
+    walks = [n.attr for n in inside if isinstance(n, ast.Attribute) and n.attr in ("children", "links", "namedlinks")]
+    return walks[0] if walks else ""
 
 
 def _names_itself(analysis: Analysis, link: Inst) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, Kind, Tensor, options
-from chainer2torch.analysis.models import field_classes
+from chainer2torch.analysis.kinds import Inst, Kind, Perhaps, Tensor, options
+from chainer2torch.analysis.models import field_classes, sent
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -33,17 +33,34 @@ def number_as_text(context: Context, decisions: Decisions, node: ast.expr) -> No
 
 
 def shows_fields(context: Context, kind: Kind) -> bool:
-    """Whether it is or holds an object whose text is written for it, with a tensor or a shape in one of its fields."""
-    return holds_kind(kind, lambda one: isinstance(one, Inst) and _shows_tensor(context, one.cls))
+    """Whether it is or holds an object whose text is written for it, with a tensor or a shape in one of its fields.
+
+    So is an error's, of its arguments; it may also be caught without a name of its class.
+    """
+
+    def shows(one: Kind) -> bool:
+        if isinstance(one, Perhaps):
+            return any(isinstance(k, Inst) and _is_error(context, k.cls) and shows(k) for k in options(one.known))
+        return isinstance(one, Inst) and _shows_tensor(context, one.cls)
+
+    return holds_kind(kind, shows)
+
+
+def _is_error(context: Context, cls: ClassInfo | str) -> bool:
+    return isinstance(cls, ClassInfo) and sent.is_error(context.analysis, cls)
 
 
 def _shows_tensor(context: Context, cls: ClassInfo | str) -> bool:
-    if not isinstance(cls, ClassInfo) or not field_classes.fields(context.analysis, cls):
+    if not isinstance(cls, ClassInfo):
         return False
     classes = [one for one in context.analysis.mro(cls) if isinstance(one, ClassInfo)]
     if any(name in one.methods for one in classes for name in _WRITING):
         return False
     held = [kind for one in classes for kind in one.attrs.values()]
+    if sent.is_error(context.analysis, cls):
+        held = [one.attrs["args"] for one in classes if "args" in one.attrs]
+    elif not field_classes.fields(context.analysis, cls):
+        return False
     return any(
         holds_kind(k, lambda one: isinstance(one, Tensor)) or holds_shapes(k) or may_hold_tensors(k) for k in held
     )

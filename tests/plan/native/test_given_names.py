@@ -59,3 +59,30 @@ def test_a_class_that_names_itself_is_a_question():
 def test_the_name_of_a_child_is_a_question():
     code = native_programs.migrated(HELD).code
     assert "C2T200" in code
+
+
+WALKED = """
+def walked(net):
+    found = [child.name for child in net.children()]
+    for child in net.children():
+        found.append(child.name)
+    found += [child.name for child in sorted(net.children(), key=lambda child: child.name)]
+    return found + [child.name for child in net.links(skipself=True)]
+
+
+def train(model):
+    net = Net()
+    net.name = 'x'
+    names = walked(net) + [next(net.children()).name]
+    return [len(names), names.count('l1'), names.count('l2'), float(net.name == 'x')]
+"""
+
+
+def test_a_walk_over_children_finds_the_names_under_which_they_are_registered():
+    code = native_programs.check(WALKED)
+    assert code.count("getattr(") == 1, "of the net itself"
+
+
+def test_a_walk_that_begins_with_the_link_itself_is_a_question():
+    code = native_programs.migrated(WALKED.replace("net.links(skipself=True)", "net.links()")).code
+    assert code.count("TODO") == 1
