@@ -69,7 +69,7 @@ LONGER = {
     "BatchUpdater": (56, 5),  # devices by number, by name and by None: most programs say one of them
     "StandardBatchUpdater": (120, 12),
     "StandardUpdater": (212, 16),
-    "Evaluator": (105, 10),  # the same, the names of what reports, and the mode
+    "Evaluator": (110, 10),  # the same, the names of what reports, and the mode that copies of the helpers share
     "Trainer": (80, 5),  # triggers that ask the updater
     "Batches": (45, 1),
     "UpdateRule": (72, 6),
