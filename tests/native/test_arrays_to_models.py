@@ -147,12 +147,76 @@ def test_what_nobody_knows_reaches_a_model_as_a_tensor(use: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "h = x\n        for layer in [self.l1]:\n            h = F.relu(layer(h))\n        return h",
+        "return self.hidden(x)",
+        "y = x\n        return self.hidden(y)",
+    ],
+)
+def test_another_name_of_what_a_model_gets(body: str) -> None:
+    head = HEAD.replace("{shape}", "5, 3").replace(
+        "    def loss",
+        f"    def handed(self, x):\n        return self(x)\n\n    def forward(self, x):\n        {body}\n\n    def loss",
+    )
+    for use in ("model(data['x'])", "model.handed(data['x'])"):
+        check(head + FROM_OUTSIDE.replace("USE", use))
+
+
+KEPT = """
+import pickle
+
+
+class Memory:
+    def __init__(self, n):
+        self.x = None
+        self.n = n
+
+    def append(self, x):
+        if self.x is None:
+            self.x = np.zeros(shape=(self.n,) + x.shape, dtype=np.float32)
+        self.x[:] = x
+
+    def load(self, text):
+        self.__dict__ = pickle.loads(text)
+
+    def refer(self):
+        def shown(x):
+            view = x.view()
+            view.setflags(write=False)
+            return view
+
+        return shown(self.x[:3]), shown(self.x[1:4])
+
+
+def train(model):
+    memory = Memory(5)
+    memory.append(getattr(Rows([[1, 2, 3]]), "lo" + "ad")())
+    x, y = memory.refer()
+    kept = 0.5 * model.hidden(x).array
+    error = y.sum(axis=(1, 2)).reshape(-1, 1) + 0.1 * kept - model.hidden(x)
+    return [float(F.mean(error ** 2).array)]
+
+
+if gpu > 5:
+    train(Net())
+"""
+
+
+def test_methods_of_what_may_be_an_array() -> None:
+    """A view of an array that is None at first, and may be loaded, is one of those."""
+    check(KEPT, head=HEAD.format(shape="(1, 3)"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "return sum(x) if isinstance(x, list) else F.relu(x)",
         "return F.concat(x)",
         "return F.relu(self.l1(x)) if x is not None else None",
         "return [F.relu(v) for v in x]",
         "return F.relu(x[0])",
         "return helper(x) + F.relu(x)",
+        "h = x\n        return F.relu(h[0])",
+        "h = x\n        return F.relu(x) if h is not None else None",
     ],
 )
 def test_a_parameter_that_may_be_more_than_a_tensor_is_left(body: str) -> None:
