@@ -42,13 +42,11 @@ def around(paths: Iterable[str], files: Mapping[str, bytes]) -> set[str]:
 
 
 def linked(files: Mapping[str, bytes]) -> set[str]:
-    """The files that mention Chainer, those that import them or are imported by them, who else imports these, and what
-    else is imported there.
+    """The files that mention Chainer, those that import them or are imported by them, and who else imports these.
 
     They may use Chainer without naming it: through a re-export (``from common import F``), or because they are handed
-    Chainer's objects. Who else calls what is handed them may give it NumPy's, and may have that from a module that
-    has nothing to do with Chainer: the states of an environment, the rows of a data set. Module names are compared by
-    their last parts: rather too many files than too few.
+    Chainer's objects. Who else calls what is handed them may give it NumPy's. Module names are compared by their last
+    parts: rather too many files than too few.
     """
     direct = {path for path, raw in files.items() if mentions_chainer(raw)}
     if not direct:
@@ -62,12 +60,8 @@ def linked(files: Mapping[str, bytes]) -> set[str]:
     for path, words in imports.items():
         for word in words & by_stem.keys():
             importers.setdefault(word, []).append(path)
-
-    def imported(path: str) -> list[str]:
-        return [found for word in imports[path] for found in by_stem.get(word, ())]
-
-    users = _closure(_closure(direct, imported), lambda path: importers.get(stems[path], ()))
-    return _closure(users, imported)
+    downwards = _closure(direct, lambda path: [found for word in imports[path] for found in by_stem.get(word, ())])
+    return _closure(downwards, lambda path: importers.get(stems[path], ()))
 
 
 def _closure(start: set[str], neighbours: Callable[[str], Iterable[str]]) -> set[str]:

@@ -47,56 +47,6 @@ def test_callers_are_read() -> None:
     assert linked({"scores.py": files["scores.py"], "other.py": files["other.py"]}) == set()
 
 
-ROWS = """
-import numpy as np
-
-
-class Rows(object):
-    def __init__(self, n):
-        self.rows = np.arange(3 * n, dtype=np.float32).reshape(n, 3)
-
-    def take(self):
-        return self.rows.copy()
-"""
-MODEL = """
-import chainer
-import chainer.links as L
-
-
-class Net(chainer.Chain):
-    def __init__(self):
-        super().__init__(l=L.Linear(3, 2))
-
-    def heads(self, x):
-        return [self.l(v) for v in (x, 2 * x)]
-"""
-AGENT = """
-class Agent(object):
-    def __init__(self, model):
-        self.model = model
-
-    def act(self, state):
-        return self.model.heads(state)
-"""
-RUN = """
-from agent import Agent
-from model import Net
-from rows import Rows
-
-made = Rows(4)
-print(Agent(Net()).act(made.take()))
-"""
-
-
-def test_what_such_a_caller_imports_is_read() -> None:
-    """Its own objects give what it hands to a model, here arrays of NumPy."""
-    texts = {"rows.py": ROWS, "model.py": MODEL, "agent.py": AGENT, "run.py": RUN, "alone.py": "import numpy\n"}
-    read = linked({path: text.encode() for path, text in texts.items()})
-    assert read == texts.keys() - {"alone.py"}
-    results = migrate_sources({path: texts[path] for path in read}, rules=RULES)
-    assert "self.model.heads(torch.as_tensor(state))" in results["agent.py"].code
-
-
 def test_a_function_of_both_keeps_its_array_module() -> None:
     alone = migrate_sources({path: FILES[path] for path in ("scores.py", "net.py")}, rules=RULES)
     assert "device=self.device" in alone["scores.py"].code
