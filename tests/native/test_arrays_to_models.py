@@ -155,7 +155,8 @@ def test_what_nobody_knows_reaches_a_model_as_a_tensor(use: str) -> None:
 def test_another_name_of_what_a_model_gets(body: str) -> None:
     head = HEAD.replace("{shape}", "5, 3").replace(
         "    def loss",
-        f"    def handed(self, x):\n        return self(x)\n\n    def forward(self, x):\n        {body}\n\n    def loss",
+        "    def handed(self, x):\n        return self(x)\n\n"
+        f"    def forward(self, x):\n        {body}\n\n    def loss",
     )
     for use in ("model(data['x'])", "model.handed(data['x'])"):
         check(head + FROM_OUTSIDE.replace("USE", use))
