@@ -111,8 +111,7 @@ def _matters(kind: Kind) -> bool:
     if isinstance(kind, Dct):
         return any(_matters(one) for one in options(kind.element))
     if isinstance(kind, Method):
-        arrays = isinstance(kind.receiver, (HostArray, Tensor))
-        return arrays or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
+        return isinstance(kind.receiver, Tensor) or isinstance(kind.receiver, (Lst, Dct)) and _matters(kind.receiver)
     if isinstance(kind, Func):
         return isinstance(kind.receiver, Inst) and _matters(kind.receiver)
     if isinstance(kind, Inst):  # it may hold one

@@ -162,51 +162,6 @@ def test_another_name_of_what_a_model_gets(body: str) -> None:
         check(head + FROM_OUTSIDE.replace("USE", use))
 
 
-KEPT = """
-import pickle
-
-
-class Memory:
-    def __init__(self, n):
-        self.x = None
-        self.n = n
-
-    def append(self, x):
-        if self.x is None:
-            self.x = np.zeros(shape=(self.n,) + x.shape, dtype=np.float32)
-        self.x[:] = x
-
-    def load(self, text):
-        self.__dict__ = pickle.loads(text)
-
-    def refer(self):
-        def shown(x):
-            view = x.view()
-            view.setflags(write=False)
-            return view
-
-        return shown(self.x[:3]), shown(self.x[1:4])
-
-
-def train(model):
-    memory = Memory(5)
-    memory.append(getattr(Rows([[1, 2, 3]]), "lo" + "ad")())
-    x, y = memory.refer()
-    kept = 0.5 * model.hidden(x).array
-    error = y.sum(axis=(1, 2)).reshape(-1, 1) + 0.1 * kept - model.hidden(x)
-    return [float(F.mean(error ** 2).array)]
-
-
-if gpu > 5:
-    train(Net())
-"""
-
-
-def test_methods_of_what_may_be_an_array() -> None:
-    """A view of an array that is None at first, and may be loaded, is one of those."""
-    check(KEPT, head=HEAD.format(shape="(1, 3)"))
-
-
 @pytest.mark.parametrize(
     "body",
     [
