@@ -147,12 +147,32 @@ def test_what_nobody_knows_reaches_a_model_as_a_tensor(use: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        "h = x\n        for layer in [self.l1]:\n            h = F.relu(layer(h))\n        return h",
+        "return self.hidden(x)",
+        "y = x\n        return self.hidden(y)",
+    ],
+)
+def test_another_name_of_what_a_model_gets(body: str) -> None:
+    head = HEAD.replace("{shape}", "5, 3").replace(
+        "    def loss",
+        "    def handed(self, x):\n        return self(x)\n\n"
+        f"    def forward(self, x):\n        {body}\n\n    def loss",
+    )
+    for use in ("model(data['x'])", "model.handed(data['x'])"):
+        check(head + FROM_OUTSIDE.replace("USE", use))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "return sum(x) if isinstance(x, list) else F.relu(x)",
         "return F.concat(x)",
         "return F.relu(self.l1(x)) if x is not None else None",
         "return [F.relu(v) for v in x]",
         "return F.relu(x[0])",
         "return helper(x) + F.relu(x)",
+        "h = x\n        return F.relu(h[0])",
+        "h = x\n        return F.relu(x) if h is not None else None",
     ],
 )
 def test_a_parameter_that_may_be_more_than_a_tensor_is_left(body: str) -> None:

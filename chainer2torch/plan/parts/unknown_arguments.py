@@ -128,10 +128,17 @@ def _uses_tensor(context: Context, info: FuncInfo, name: str, depth: int) -> boo
 
 
 def _way(context: Context, info: FuncInfo, use: ast.expr, depth: int) -> bool | None:
-    """True for a use that takes tensors and no lists, False for one that any array has, None for another."""
+    """True for a use that takes tensors and no lists, False for one that any array has, None for another.
+
+    Where nothing is known of the parameter, only what it is handed to tells.
+    """
     parent = info.module.source.parents.get(use)
-    if not all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(use))):
+    variable = all(isinstance(k, Tensor) and not k.array for k in options(context.analysis.kind(use)))
+    if not variable and (context.analysis.kind(use) != UNKNOWN or not isinstance(parent, ast.Call)):
         return None
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name) and len(parent.targets) == 1:
+        name = parent.targets[0].id  # `h = x`: another name of it, which may stand for what was made of it, too
+        return True if depth < _DEPTH and _uses_tensor(context, info, name, depth + 1) else None
     if isinstance(parent, ast.Attribute):
         return False if parent.attr in _OF_ARRAYS else None
     if isinstance(parent, ast.Call) and parent.func is not use:
