@@ -37,13 +37,13 @@ def shows_fields(context: Context, kind: Kind) -> bool:
 
     So is an error's, of its arguments; it may also be caught without a name of its class.
     """
+    return holds_kind(kind, lambda one: _shows(context, one))
 
-    def shows(one: Kind) -> bool:
-        if isinstance(one, Perhaps):
-            return any(isinstance(k, Inst) and _is_error(context, k.cls) and shows(k) for k in options(one.known))
-        return isinstance(one, Inst) and _shows_tensor(context, one.cls)
 
-    return holds_kind(kind, shows)
+def _shows(context: Context, one: Kind) -> bool:
+    if isinstance(one, Perhaps):
+        return any(isinstance(k, Inst) and _is_error(context, k.cls) and _shows(context, k) for k in options(one.known))
+    return isinstance(one, Inst) and _shows_tensor(context, one.cls)
 
 
 def _is_error(context: Context, cls: ClassInfo | str) -> bool:
