@@ -56,3 +56,49 @@ def test_the_block_says_the_mode_and_not_the_module(value):
     theirs, ours, code = run(PROGRAM.replace("VALUE", value))
     for expected, found in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(found, expected, err_msg=code)
+
+
+CHANGED = """
+import chainer.links as L
+
+
+def dropped(x):
+    return F.dropout(x, .9)
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 2)
+
+    def forward(self, x):
+        return dropped(self.l(x))
+
+    def renamed(self, x, train):
+        with chainer.using_config('train', train):
+            train = True
+            return dropped(x)
+
+    def counted(self, x, modes):
+        with chainer.using_config('train', next(modes)):
+            return dropped(x)
+
+
+def direct(x, modes):
+    with chainer.using_config('train', next(modes)):
+        return F.dropout(x, .9)
+
+
+def run(xs):
+    net, x = Net(), chainer.as_variable(xs[0])
+    found = [net.renamed(x, False), net.counted(x, iter([False, True])), direct(x, iter([False, True]))]
+    return [y.array for y in found]
+"""
+
+
+def test_a_mode_that_may_say_something_else_by_then_is_asked_of_the_thread():
+    """``training=train`` behind ``train = True`` was train mode, ``next(modes)`` was asked twice: exact, both."""
+    theirs, ours, code = run(CHANGED)
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, err_msg=code)

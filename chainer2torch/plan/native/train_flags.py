@@ -16,8 +16,8 @@ from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Func, Ref, Union, options
 from chainer2torch.analysis.module_index import FuncInfo, ModuleInfo
 from chainer2torch.analysis.source import Source, nodes_of
+from chainer2torch.plan.native.block_modes import block_value, read_again
 from chainer2torch.plan.native.late_lambdas import late_lambda
-from chainer2torch.plan.questions.config_names import entry_name
 
 NAME = "training"
 ASKED = "compat.is_training()"  # what says the mode where nothing else does
@@ -140,50 +140,19 @@ def flag_at(analysis: Facts, source: Source, node: ast.AST) -> str | None:
     """The text that says at a node whether it is train mode; None where nothing says it."""
     flags = analysis.once(train_flags)
     around = block_value(analysis, source, node)
-    if around is not None and _is_read_again(around):  # before the module's mode: the block may not name that module
-        return ast.unparse(around)
+    if around is not None:  # before the module's mode: the block may not name that module
+        return read_again(source, around)
     place = module_flag(analysis, source, node)
     if isinstance(place, str):
         return place
     if late_lambda(analysis, source, node) is not None:
         return None
-    if around is not None:
-        return ast.unparse(around)
     if place is None and source.enclosing(node, ast.Lambda) is not None:
         return None
     if place is None or place in flags.constant:
         known = flags.handed or flags.constant or flags.unclear
         return "True" if known and not flags.in_switched(source) else None
     return NAME if place in flags.handed else None
-
-
-def _is_read_again(value: ast.expr) -> bool:
-    """Whether a mode may be written twice: ``False``, ``train``, ``not x.ndim``."""
-    read = value.operand if isinstance(value, ast.UnaryOp) else value
-    return isinstance(read, (ast.Constant, ast.Name, ast.Attribute))
-
-
-def block_value(analysis: Facts, source: Source, node: ast.AST) -> ast.expr | None:
-    """What ``with chainer.using_config("train", value)`` around a node, in the same function, says."""
-    for ancestor in source.ancestors(node):
-        if isinstance(ancestor, (_Function, ast.Lambda)):  # it may run later
-            return None
-        if isinstance(ancestor, ast.With) and not any(node is item for item in ancestor.items):
-            for item in ancestor.items:
-                value = _train_value(analysis, source, item.context_expr)
-                if value is not None:
-                    return value
-    return None
-
-
-def _train_value(analysis: Facts, source: Source, node: ast.expr) -> ast.expr | None:
-    """The mode that ``using_config("train", value)`` sets."""
-    if not isinstance(node, ast.Call) or Ref("chainer.using_config") not in options(analysis.kind(node.func)):
-        return None
-    given = {k.arg: k.value for k in node.keywords}
-    name = node.args[0] if node.args else given.get("name")
-    value = node.args[1] if len(node.args) > 1 else given.get("value")
-    return value if entry_name(analysis, source, name) == "train" else None
 
 
 def asks(analysis: Facts, name: str) -> bool:
@@ -302,9 +271,11 @@ class _Calls:
         if _is_variable(self.analysis, module.source, node) or tells_mode(module.source, node):
             return  # what a variable holds was named elsewhere
         place = module_flag(self.analysis, module.source, node)
-        if is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
+        around = block_value(self.analysis, module.source, node)
+        unread = around is not None and read_again(module.source, around) is None
+        if unread or is_unreached(self.analysis, module.source, node, place):  # also in a block: it is called anywhere
             self.unreached.add(module)
-        elif isinstance(place, str) or block_value(self.analysis, module.source, node) is not None:
+        elif isinstance(place, str) or around is not None:
             return
         elif place is None:
             self.asking_outside.add(module)
@@ -324,10 +295,12 @@ class _Calls:
 
     def _caller(self, module: ModuleInfo, node: ast.expr) -> str | FuncInfo | None:
         around = block_value(self.analysis, module.source, node)
-        if around is not None:
-            return ast.unparse(around)
+        said = around and read_again(module.source, around)
+        if said:
+            return said
         place = module_flag(self.analysis, module.source, node)
-        if not isinstance(place, str) and late_lambda(self.analysis, module.source, node) is not None:
+        late = not isinstance(place, str) and late_lambda(self.analysis, module.source, node) is not None
+        if around is not None or late:
             self.unreached.add(module)
             return ASKED
         return place
