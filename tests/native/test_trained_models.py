@@ -106,3 +106,13 @@ def test_several_in_a_row():
     )
     code = migrated(source).code
     assert PLAIN in code and "(self.loss(y_fake) * 2).backward(inputs=list(self.dis.parameters()))" in code, code
+
+
+def test_a_tensor_whose_graph_nobody_asks_for_again_gets_no_second_name():
+    source = GAN.replace(
+        "        loss_dis += self.loss(-y_real)\n",
+        "        loss_dis += self.loss(-y_real) + self.loss(self.dis(0.5 * fake + 0.5 * x[:, :1]))\n",
+    )
+    theirs, ours, code = run(source)
+    assert PLAIN in code and "fake = fake.detach()" in code and "_with_graph" not in code, code
+    np.testing.assert_allclose(_numbers(ours), _numbers(theirs), rtol=1e-5)

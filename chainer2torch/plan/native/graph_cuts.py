@@ -28,15 +28,24 @@ def run(context: Context) -> Decisions:
     if CUTS not in context.source.text:
         return decisions
     found = context.analysis.once(cuts)
-    for call in context.source.of(ast.Call):
+    calls = context.source.of(ast.Call)
+    trained = {c: trained_model(context, c, found.stops[c]) for c in calls if c in found.stops}
+    named = {(_function(context, c), name) for c, model in trained.items() if model is None for name in found.stops[c]}
+    for call in calls:
         if call in found.understood:
-            _cut(context, decisions, call, found.understood[call])
+            asked = {name for function, name in named if function is _function(context, call)}
+            _cut(context, decisions, call, found.understood[call], asked)
         elif call in found.stops:
-            _stop(context, decisions, call, found.stops[call])
+            _stop(context, decisions, call, found.stops[call], trained[call])
     return decisions
 
 
-def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut) -> None:
+def _function(context: Context, call: ast.Call) -> ast.AST | None:
+    return context.source.enclosing(call, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut, asked: set[str]) -> None:
+    """One cut; ``asked`` are the names that a ``backward()`` of the function still has to know."""
     statement = context.source.parents[call]
     assert isinstance(call.func, ast.Attribute)
     operands = {"loss": context.operand(call.func.value)}
@@ -45,7 +54,7 @@ def _cut(context: Context, decisions: Decisions, call: ast.Call, cut: Cut) -> No
         names = [f"model{number}" for number in range(len(cut.models))]
         operands.update((name, context.operand(model)) for name, model in zip(names, cut.models))
         lines.append(f"native.detach_states(loss, {', '.join(names)})")
-    lines += [f"{made(name)} = {name}" for name in sorted(cut.renamed)]
+    lines += [f"{made(name)} = {name}" for name in sorted(cut.renamed) if made(name) in asked]
     lines += [f"{name} = {name}.detach()" for name in cut.kept]
     start = context.source.start(statement)
     if not lines and _is_alone(context, statement):
@@ -80,10 +89,12 @@ def _is_computed(analysis: Analysis, value: ast.expr) -> bool:
     return not isinstance(value, ast.Constant) and any(map(may_hold_graph, options(analysis.kind(value))))
 
 
-def _stop(context: Context, decisions: Decisions, call: ast.Call, names: tuple[str, ...]) -> None:
+def _stop(
+    context: Context, decisions: Decisions, call: ast.Call, names: tuple[str, ...], model: ast.expr | None
+) -> None:
+    """A ``backward()`` behind a cut: for the ``model`` that it trains, or until it comes to the names."""
     assert isinstance(call.func, ast.Attribute)
     operands = {"loss": context.operand(call.func.value)}
-    model = trained_model(context, call, names)
     if model is not None:
         operands["model"] = context.operand(model)
         decisions.replace(call, "loss.backward(inputs=list(model.parameters()))", operands)
