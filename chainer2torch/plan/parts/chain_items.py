@@ -11,6 +11,7 @@ from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.methods_by_name import names_of_links
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.native.places import function_of
 
@@ -59,7 +60,7 @@ def _is_dictionary(context: Context, node: ast.Subscript, children: frozenset[st
     if isinstance(parent, ast.Subscript) and parent.value is node and _text(parent) not in (*children, ""):
         return True
     owner, scope = ast.unparse(node.value), function_of(context, node)
-    methods = _OF_DICTIONARIES - context.analysis.once(_methods_of_links)
+    methods = _OF_DICTIONARIES - context.analysis.once(names_of_links)
     asked = (n for n in context.source.of(ast.Attribute) if n.attr in methods)
     if any(ast.unparse(n.value) == owner and function_of(context, n) is scope for n in asked):
         return True
@@ -72,12 +73,6 @@ def _is_dictionary(context: Context, node: ast.Subscript, children: frozenset[st
         and function_of(context, statement) in (scope, None)
     ]
     return bool(made) and all(_is_read(context, value) for value in made)
-
-
-def _methods_of_links(analysis: Analysis) -> frozenset[str]:
-    """The names of the methods that links of the project have."""
-    links = (cls for cls in analysis.classes.values() if analysis.derives(cls, "chainer.Link"))
-    return frozenset(name for cls in links for name in cls.methods)
 
 
 def _is_read(context: Context, value: ast.expr) -> bool:

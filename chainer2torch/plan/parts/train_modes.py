@@ -43,6 +43,9 @@ _MADE = (
     "a module is in train mode when it is made; Chainer gives the mode of the block or program that makes it: hand it "
     "to the constructor"
 )
+_MAY_BE_NO_MODULE = (
+    "an object of which nobody knows the class is switched here, as it may run modules: leave it out if it is no module"
+)
 _WAITING = (
     "while this generator waits, Chainer's mode stays as the block says for everything; here only what the block calls "
     "has it. Take the values out of the block, or give the caller the mode that it needs"
@@ -102,6 +105,8 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
                 "when it is called; name it where another method of its own asks for the mode",
                 quiet=True,
             )
+        if inside.doubtful and context.choices.style == "native":
+            decisions.mark(node, row, row.name, "review", _MAY_BE_NO_MODULE)
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
         reached = reached_by_eval(context) and not inside.methods
         asked = not reached and _reached_if_called(context) and not inside.methods and not inside.asked

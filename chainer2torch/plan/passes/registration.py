@@ -15,6 +15,7 @@ from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import ReplaceStatement
 from chainer2torch.plan.parts.assigned_values import reaching
 from chainer2torch.plan.parts.unknown_owners import is_unknown_owner, unknown_owner
+from chainer2torch.plan.questions.methods_by_name import names_of_links
 from chainer2torch.plan.questions.init_scopes import keeps_no_links
 from chainer2torch.plan.questions.registered import (
     is_called_like_a_link,
@@ -381,7 +382,7 @@ def _builders(context: Context) -> tuple[frozenset[str], frozenset[str]]:
 
     What they assign is registered. (A second call may come from anywhere: what is registered stays so.)
     """
-    methods = context.analysis.once(_methods_of_links)
+    methods = context.analysis.once(names_of_links)
     calls: dict[bool, set[str]] = {True: set(), False: set()}
     for node in context.source.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in methods and isinstance(node.func.value, ast.Name):

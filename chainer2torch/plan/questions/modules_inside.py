@@ -10,7 +10,6 @@ import ast
 import functools
 from collections.abc import Callable
 
-from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import UNKNOWN, Class, Func, Inst, Kind, Ref, options
 from chainer2torch.analysis.models.xp_modules import EITHER, XP
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
@@ -21,6 +20,7 @@ from chainer2torch.plan.native.unregistered import is_without_mode
 from chainer2torch.plan.questions.computed_names import asked_by_name, is_kept_attribute, object_of
 from chainer2torch.plan.questions.functions_around import functions_around, paths_read
 from chainer2torch.plan.questions.link_parts import are_parts
+from chainer2torch.plan.questions.methods_by_name import decorators, methods_of_links, methods_of_objects, runs_none
 from chainer2torch.plan.questions.paths import (
     FUNCTIONS,
     aliases_in,
@@ -35,35 +35,13 @@ from chainer2torch.plan.questions.paths import (
     taken_from,
     values_in,
 )
-from chainer2torch.plan.questions.runs_no_module import BUILTINS, OF_HOST_OBJECTS, left_out
+from chainer2torch.plan.questions.runs_no_module import BUILTINS, left_out
 from chainer2torch.plan.questions.sure_names import may_lack_value
 
 _Translate = Callable[[ast.expr], "str | None"]
 _COVERED = ""  # what stands for a part of a module that is named already
 # methods that give the modules of a container
 _CONTENTS = frozenset({"values", "children", "links"})
-
-
-def _decorators(analysis: Facts) -> frozenset[str]:
-    """What decorates functions, by the last part of its name; ``functools.wraps(f)`` with what it is given."""
-    found: set[str] = set()
-    for module in analysis.project.modules.values():
-        for node in module.source.of(ast.FunctionDef, ast.AsyncFunctionDef):
-            for decorator in getattr(node, "decorator_list", ()):
-                name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]
-                given = decorator.args[:1] if isinstance(decorator, ast.Call) and name == "wraps" else []
-                found.update([name, *(f"wraps({ast.unparse(argument)})" for argument in given)])
-    return frozenset(found)
-
-
-def methods_of_links(analysis: Facts) -> frozenset[str]:
-    """The methods that only links of the project have: what is asked for one is a module, or PyTorch raises."""
-    of_links: set[str] = {"forward"}
-    others: set[str] = set()
-    for info in analysis.functions.values():
-        is_link = info.cls is not None and not info.is_static and analysis.derives(info.cls, "chainer.Link")
-        (of_links if is_link else others).add(info.node.name if not isinstance(info.node, ast.Lambda) else "")
-    return frozenset(name for name in of_links - others if not name.startswith("__"))
 
 
 class ModulesInside:
@@ -73,6 +51,7 @@ class ModulesInside:
         self.unnamed = False
         self.computed = False  # whether something that was computed inside is asked: it may be a module
         self.asked = False  # whether one of the expressions may be something else than a module
+        self.doubtful = False  # whether one is only known to have a method that the program does not define
         self.methods = False  # whether one is a method of a module
         self._context = context
         self._statement = statement
@@ -142,7 +121,7 @@ class ModulesInside:
             links = [e for e in candidates(part) if self._context.analysis.is_link(self._context.analysis.kind(e))]
             if links:
                 self._add(links, translate, loops)
-        self._unknown(node.func, translate, loops)
+        self._unknown(node, translate, loops)
         for kind in options(self._context.analysis.kind(node.func)):
             receiver = node.func
             if isinstance(receiver, ast.Attribute) and isinstance(kind, Func):
@@ -151,10 +130,14 @@ class ModulesInside:
                 cls, made = kind.cls, kind
                 methods = (self._context.analysis.class_attribute(cls, name, made) for name in ("__call__", "forward"))
                 kind = next((method for method in methods if isinstance(method, Func)), made)
-            for info in self._bodies(kind):
-                if info not in self._seen:
-                    self._seen.add(info)
-                    self._function(info, node, receiver, translate)
+            self._bodies_of(self._bodies(kind), node, receiver, translate)
+
+    def _bodies_of(self, infos: list[FuncInfo], call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
+        """Looks into functions that a call may run, once into each."""
+        for info in infos:
+            if info not in self._seen:
+                self._seen.add(info)
+                self._function(info, call, receiver, translate)
 
     def _bodies(self, kind: Kind) -> list[FuncInfo]:
         """What a call of a function may run: of a method also what classes below have in its place."""
@@ -165,9 +148,9 @@ class ModulesInside:
         name = "" if isinstance(kind.info.node, ast.Lambda) else kind.info.node.name
         return [kind.info, *(heir.methods[name] for heir in below if name in heir.methods and name != "__init__")]
 
-    def _unknown(self, callee: ast.expr, translate: _Translate, loops: dict[str, ast.expr]) -> None:
+    def _unknown(self, call: ast.Call, translate: _Translate, loops: dict[str, ast.expr]) -> None:
         """A call of something unknown may run modules: what is called is handed to the helper, which looks into it."""
-        kind = self._context.analysis.kind
+        kind, callee = self._context.analysis.kind, call.func
         if UNKNOWN not in options(kind(callee)) or root_name(callee) in BUILTINS | self._left_out:
             return
         if not is_path(callee) or not isinstance(callee, (ast.Name, ast.Attribute)):
@@ -181,7 +164,7 @@ class ModulesInside:
             return
         if isinstance(callee, ast.Attribute) and kind(callee.value) == UNKNOWN:
             named = follow(callee.value, self._aliases)
-            if callee.attr in OF_HOST_OBJECTS:
+            if runs_none(self._context.analysis, callee.attr):
                 return
             if self._native and callee.attr in self._context.analysis.once(methods_of_links):
                 text = translate(callee.value)
@@ -192,6 +175,10 @@ class ModulesInside:
             if root_name(named) not in self._handed_in(callee):
                 self._ask_computed(root_name(named) in self._values)
                 return
+            of_objects = self._context.analysis.once(methods_of_objects).get(callee.attr, []) if self._native else []
+            if of_objects:
+                self._bodies_of(of_objects, call, callee.value, translate)
+                return
             asked = callee.value
         elif isinstance(callee, ast.Attribute) and not self._keeps(callee):
             return
@@ -200,6 +187,7 @@ class ModulesInside:
         if text:
             self._found[text] = None
             self.asked = True
+            self.doubtful = self.doubtful or asked is not callee
         elif text is None and asked is callee:
             self.unnamed = True
 
@@ -214,8 +202,8 @@ class ModulesInside:
             return False
         if callee.id not in {a.arg for a in scope.args.args}:
             return False
-        decorators = self._context.analysis.once(_decorators)
-        return scope.name in decorators or f"wraps({callee.id})" in decorators
+        names = self._context.analysis.once(decorators)
+        return scope.name in names or f"wraps({callee.id})" in names
 
     def _is_library(self, holder: ast.expr) -> bool:
         """Whether it is a module of Python, such as NumPy or CuPy: nobody gives a network the name `xp`."""
@@ -243,7 +231,7 @@ class ModulesInside:
             made = callee.value
             while isinstance(made, (ast.Attribute, ast.Subscript)):
                 made = made.value
-            if callee.attr not in OF_HOST_OBJECTS:
+            if not runs_none(self._context.analysis, callee.attr):
                 self._ask_computed(gives_value(made))
         else:
             self.unnamed = True

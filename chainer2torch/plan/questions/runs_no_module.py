@@ -54,6 +54,7 @@ OF_HOST_OBJECTS = frozenset(
         "sort",
         "split",
         "sum",
+        "tolist",
         "transpose",
         "update",
         "values",
@@ -62,6 +63,8 @@ OF_HOST_OBJECTS = frozenset(
         "writerow",
     }
 )
+# methods of environments (gym), where no link of the project has one of that name
+OF_ENVIRONMENTS = frozenset({"render", "step"})
 
 
 def left_out(function: ast.AST, passed: Collection[str], call: ast.Call) -> set[str]:

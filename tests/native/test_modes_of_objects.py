@@ -1,0 +1,103 @@
+"""A block in test mode that calls methods of objects of which nothing is known: environments, agents, vocabularies."""
+
+import numpy as np
+
+from tests.support.native_snippets import migrated, run
+
+AGENT = """
+import chainer.links as L
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.fc = L.Linear(2, 2, initialW=np.array([[0.5, -1.0], [2.0, 0.25]], 'f'))
+
+    def forward(self, x):
+        return F.dropout(self.fc(x), 0.9)
+
+
+class Environment:
+    def __init__(self, scale):
+        self.scale, self.seen = scale, []
+
+    def step(self, action):
+        self.render()
+        return action * self.scale
+
+    def render(self):
+        self.seen.append(self.scale)
+
+
+class Player:
+    def __init__(self, env):
+        self.net = Net()
+
+    def act(self, env, x):
+        with chainer.using_config('train', False), chainer.using_config('enable_backprop', False):
+            y = self.net(x)
+            return USE
+
+
+def made(name, *args):
+    return globals()[name](*args)
+
+
+def run(xs):
+    player = made('Player', None)
+    given = made('GIVEN', *ARGS)
+    return [chainer.as_variable(player.act(given, chainer.as_variable(x))).array for x in xs[:2]]
+"""
+
+
+def _program(use, given, args="[]"):
+    return AGENT.replace("USE", use).replace("GIVEN", given).replace("ARGS", args)
+
+
+def test_an_environment_is_not_switched():
+    theirs, ours, code = run(_program("env.step(y)", "Environment", "[2.0]"))
+    assert "self.net.eval()" in code and "env.eval" not in code and "env.env" not in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_one_that_the_program_does_not_define_is_not_switched():
+    source = _program("env.step(y)", "Net").replace("def step(self", "def go(self")
+    assert "env.eval" not in migrated(source).code
+
+
+def test_a_model_whose_step_is_asked_is_switched():
+    own = "    def step(self, x):\n        return self(x)\n\n    def forward"
+    source = _program("env.step(y)", "Net").replace("    def forward", own)
+    source = source.replace("def step(self, action", "def go(self, action")
+    theirs, ours, code = run(source)
+    assert "env.eval()" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+HOLDER = """
+
+class Holder:
+    def __init__(self):
+        self.inner = Net()
+
+    def judge(self, y):
+        return self.inner(y)
+
+
+def made"""
+
+
+def test_the_model_that_a_plain_object_holds_is_switched():
+    source = _program("env.judge(y)", "Holder").replace("\n\ndef made", HOLDER)
+    theirs, ours, code = run(source)
+    assert "env.inner.eval()" in code and "env.eval()" not in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_what_may_be_a_model_or_not_is_said():
+    result = migrated(_program("env.judge(y)", "Net"))
+    assert "env.eval()" in result.code and "leave it out if it is no module" in result.code, result.code
