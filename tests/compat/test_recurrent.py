@@ -152,3 +152,10 @@ def test_n_step_refuses_inputs_of_another_size():
         _inputs("rnn", 1, 1, [2]),
         torch_error=(ValueError,),
     )
+
+
+@pytest.mark.parametrize("inv", [False, True])
+@pytest.mark.parametrize("order", [[2, 0, 3, 1], np.array([3, 2, 1, 0], "i"), []])
+def test_lists_are_put_in_an_order(order, inv):
+    items = ["a", "b", "c", "d"][: len(order)]
+    assert recurrent.permutate_list(items, order, inv) == chainers.permutate_list(items, order, inv)
