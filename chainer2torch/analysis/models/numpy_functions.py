@@ -135,7 +135,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     if name in _CONSTRUCTORS:
         at = 2 if name == "full" else 1
         if dtype is None and "dtype" not in keywords:
-            dtype = dtype_of(args[at]) if len(args) > at else "float64" if name != "full" else None
+            given = args[at] if len(args) > at else None
+            dtype = dtype_of(given) if given is not None else _filled_dtype(name, args, keywords)
         return HostArray(rank_of_shape(keywords.get("shape", first)), dtype)
     if name in _LIKE:
         if isinstance(first, (HostArray, Tensor)):
@@ -179,6 +180,20 @@ def _holds_array(kind: Union) -> bool:
     return any(isinstance(k, HostArray) for k in found) and all(
         isinstance(k, HostArray) or isinstance(k, Tensor) or scalar_type(k) is not None for k in found
     )
+
+
+_OF_NUMBERS = {"bool": "bool", "int": "int64", "float": "float64"}
+
+
+def _filled_dtype(name: str, args: list[Kind], keywords: dict[str, Kind]) -> str | None:
+    """The dtype of ``zeros(shape)``, and of ``full(shape, value)``, which is that of the value."""
+    if name != "full":
+        return "float64"
+    value = keywords.get("fill_value", args[1] if len(args) > 1 else UNKNOWN)
+    if isinstance(value, (HostArray, Tensor)):
+        return value.dtype
+    found = {_OF_NUMBERS.get(scalar_type(kind) or "") for kind in options(value)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:
