@@ -168,7 +168,7 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     kinds = options(context.analysis.kind(call.func))
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
         return
-    held = _held(context, call.func)
+    held = _held(context, call)
     looked_up = _is_looked_up(held) or _is_registered_unseen(context, held)
     looked_up = looked_up or context.era in (1, None) and may_be_a_layer(context, held)
     if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and looked_up:
@@ -312,10 +312,11 @@ def _is_some_link(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls in ("chainer.Link", "chainer.Chain") and not kind.site
 
 
-def _held(context: Context, node: ast.expr) -> ast.expr:
-    """What a name stands for that its function gives a value once: ``bn = getattr(self, 'bn%d' % i)``."""
-    value = only_value(context, node) if isinstance(node, ast.Name) else None
-    return node if value is None else value
+def _held(context: Context, call: ast.Call) -> ast.expr:
+    """What is called with ``test=``, also by a name that is given a value once: ``bn = getattr(self, 'bn%d' % i)``."""
+    named = isinstance(call.func, ast.Name) and any(k.arg in _MODES for k in call.keywords)
+    value = only_value(context, call.func) if isinstance(call.func, ast.Name) and named else None
+    return call.func if value is None else value
 
 
 def _is_looked_up(node: ast.expr) -> bool:
@@ -354,7 +355,7 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
         and (context.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
     )
     own = context.choices.style == "native" and named and _takes_mode(context, call)
-    own = own and not may_be_a_layer(context, _held(context, call.func))
+    own = own and not may_be_a_layer(context, _held(context, call))
     if context.migrated or not context.imports_chainer or own or not (named or second):
         silent = len(call.args) == 1 and not call.keywords and context.analysis.kind(call.func) != UNKNOWN
         if silent and not context.migrated and _keeps_training(context) and _has_untold_normalization(context):
