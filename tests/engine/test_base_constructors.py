@@ -101,3 +101,23 @@ def test_places_of_version_1_of_the_helpers_for_lists(style: str) -> None:
     )
     result = migrate_source(source, options=Options(style=style))
     assert {site.state for site in result.sites} == {"exact"} and "chainer" not in result.code
+
+
+@pytest.mark.parametrize(("value", "after"), [("'auto'", "True"), ("'never'", "False"), ("mode", "mode != 'never'")])
+def test_a_switch_that_is_set_to_what_is_written_down(value: str, after: str) -> None:
+    result = migrate_source(f"import chainer\n\n\ndef f(mode):\n    chainer.config.use_cudnn = {value}\n")
+    assert f"torch.backends.cudnn.enabled = {after}\n" in result.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [("config", {"manual"}), ("L.Linear(3, 3), config", {"manual"}), ("L.Linear(3, 3)", set()), ("*links", set())],
+)
+def test_what_is_no_link_in_a_list_of_links(arguments: str, found: set[str]) -> None:
+    """Chainer keeps it beside the links; nn.ModuleList raises."""
+    result = migrate_source(
+        f"{HEAD}\n\nclass Config(object):\n    pass\n\n\nclass Net(chainer.ChainList):\n"
+        f"    def __init__(self, config, *links):\n        super().__init__({arguments})\n\n\nnet = Net(Config())\n",
+        options=Options(style="native"),
+    )
+    assert {s.state for s in result.sites if s.symbol == "chainer.ChainList.__init__"} == found
