@@ -321,7 +321,7 @@ def test_a_package_beside_a_script_of_python_2_in_another_folder():
     files = {
         "misc/time.py": "print 1\n",
         "pkg/__init__.py": "from net import f\n",
-        "pkg/net.py": "import numpy as np\n\n\ndef f(x):\n    return np.array(map(float, x))\n",
+        "pkg/net.py": "import numpy as np\n\n\ndef f(x):\n    return np.array(map(float, x)), len(x) / 2\n",
     }
     found = python2.modernised(files, engine.facts)
     assert found["pkg/__init__.py"].text == "from .net import f\n"
