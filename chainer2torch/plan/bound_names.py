@@ -24,9 +24,9 @@ def with_names_of_its_own(text: str, edit: Replace) -> Replace:
         return edit
     operands = (*edit.operands.values(), *edit.extra, *(operand for _, operand in edit.extra_keywords))
     said = {
-        word
+        name
         for operand in operands
-        for word in re.findall(r"\w+", operand.code or (text[slice(*operand.span)] if operand.span else ""))
+        for name in _names(operand.code or (text[slice(*operand.span)] if operand.span else ""))
     }
     template = edit.template
     for name in sorted(bound & said):
@@ -35,6 +35,15 @@ def with_names_of_its_own(text: str, edit: Replace) -> Replace:
             new += "_"
         template = re.sub(rf"(?<![.\w]){name}(?!\w|\s*=[^=])", new, template)
     return edit if template is edit.template else dataclasses.replace(edit, template=template)
+
+
+def _names(text: str) -> set[str]:
+    """The names in an expression; every word where it is none by itself."""
+    try:
+        tree = ast.parse(f"({text}\n)", mode="eval")
+    except SyntaxError:
+        return set(re.findall(r"\w+", text))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 @functools.lru_cache(maxsize=1024)
