@@ -53,8 +53,9 @@ def _bound(template: str) -> frozenset[str]:
         tree = ast.parse(template.strip(), mode="eval")
     except SyntaxError:
         return frozenset()
-    return frozenset(
-        node.id if isinstance(node, ast.Name) else node.arg
-        for node in ast.walk(tree)
-        if isinstance(node, ast.arg) or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):  # `lambda t, rate=rate: ...` holds a name of the operands on purpose
+            places = [*node.args.posonlyargs, *node.args.args]
+            found |= {place.arg for place in places[: len(places) - len(node.args.defaults)]}
+    return frozenset(found)

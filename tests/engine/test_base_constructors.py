@@ -3,6 +3,8 @@
 import pytest
 
 from chainer2torch.engine import Options, migrate_source
+from chainer2torch.plan.bound_names import with_names_of_its_own
+from chainer2torch.plan.edits import Operand, Replace
 
 HEAD = "import chainer\nimport chainer.functions as F\nimport chainer.links as L\n"
 V1 = "\nx = chainer.Variable(w, volatile='on')\n"
@@ -121,3 +123,11 @@ def test_what_is_no_link_in_a_list_of_links(arguments: str, found: set[str]) -> 
         options=Options(style="native"),
     )
     assert {s.state for s in result.sites if s.symbol == "chainer.ChainList.__init__"} == found
+
+
+def test_a_name_that_a_lambda_holds_on_purpose_stays() -> None:
+    edit = Replace(
+        (0, 0), "step(lambda t, rate=rate: RATE ** t, lambda t: RATE * t)", {"RATE": Operand(code="rate + t")}
+    )
+    changed = with_names_of_its_own("", edit)
+    assert changed.template == "step(lambda t_, rate=rate: RATE ** t_, lambda t_: RATE * t_)"
