@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from chainer2torch.analysis.scopes import Scope
+from chainer2torch.plan.bound_names import with_names_of_its_own
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Claim, Decision, Edit, Group, Item, Provided
 from chainer2torch.plan.edits import Operand, Replace, Wrap
@@ -56,7 +57,7 @@ class Decisions:
     def edit(self, node: ast.AST, edit: Edit, replaces: tuple[Claim, ...] = ()) -> None:
         """Puts an edit at the place of a node."""
         if isinstance(edit, Replace):
-            edit = spelled(self.context.stages, edit)
+            edit = with_names_of_its_own(self.context.source.text, spelled(self.context.stages, edit))
         self._into.append(Decision(node, edit=edit, replaces=replaces))
 
     def wrap(self, node: ast.expr, template: str, operands: Mapping[str, Operand] | None = None) -> bool:

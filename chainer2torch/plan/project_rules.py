@@ -45,6 +45,7 @@ _BEFORE_ORDER = 4  # arguments of a SerialIterator before its order_sampler; the
 _ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
 _IMAGE_SETS = frozenset({"chainer.datasets.ImageDataset", "chainer.datasets.LabeledImageDataset"})
 _READERS = frozenset({"numpy.load", "h5py.File"})
+_ARCHIVES = frozenset(f"chainer.serializers.{way}_{kind}" for way in ("save", "load") for kind in ("hdf5", "npz"))
 
 
 def rules_for(analysis: Analysis, module: ModuleInfo) -> Rules:
@@ -333,16 +334,16 @@ def _reading_archives(analysis: Analysis) -> frozenset[int]:
 
 
 def _reads_archives(analysis: Analysis, module: ModuleInfo) -> bool:
-    saved, read = set(), set()
+    exchanged, read = set(), set()
     blocks = [node for node in module.source.of(ast.With) if isinstance(node, ast.With)]
     weights = {block.items[0].context_expr for block in blocks if block_of(analysis, module, block) is not None}
     for call in module.source.of(ast.Call):
         name = analysis.kind(call.func)
         if isinstance(name, Ref) and name.name in _READERS and call.args and call not in weights:
             read |= _spellings(module, call.args[0])
-        elif isinstance(name, Ref) and name.name.startswith("chainer.serializers.") and ".save_" in name.name:
-            saved |= _spellings(module, call.args[0]) if call.args else set()
-    return bool(saved & read)
+        elif isinstance(name, Ref) and name.name in _ARCHIVES:  # what another file saves is loaded here
+            exchanged |= _spellings(module, call.args[0]) if call.args else set()
+    return bool(exchanged & read)
 
 
 def _spellings(module: ModuleInfo, path: ast.expr) -> set[str]:

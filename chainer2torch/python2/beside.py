@@ -63,12 +63,13 @@ def only_python2(
     """The files that Python 3 parses, and that only Python 2 runs: they import what lies beside them by bare names.
 
     In a folder that shares a path with one of the ``old`` files, which are Python 2: another project may put its
-    folders on the path.
+    folders on the path. An ``__init__.py`` finds no module of its own package by a bare name, where nothing does that.
     """
     folders = {posixpath.dirname(path) for path in old}
+    sets_path = not folders or any("sys.path" in text for text in texts.values())
     for path, text in texts.items():
-        folder = posixpath.dirname(path)
-        if not any(_shares(folder, other) for other in folders):
+        folder, name = posixpath.split(path)
+        if not any(_shares(folder, other) for other in folders) and (sets_path or name != "__init__.py"):
             continue
         siblings = siblings_of(path, known, texts)
         if siblings and _may_import(text, siblings) and parses(text) and _imports(text, siblings):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from chainer.functions.rnn import n_step_rnn as chainers
+from chainer.links.rnn import n_step_rnn as chainers_links
 
 from chainer2torch.compat.variable import modes
 from chainer2torch.compat.functions import recurrent
@@ -152,3 +153,10 @@ def test_n_step_refuses_inputs_of_another_size():
         _inputs("rnn", 1, 1, [2]),
         torch_error=(ValueError,),
     )
+
+
+@pytest.mark.parametrize("inv", [False, True])
+@pytest.mark.parametrize("order", [[2, 0, 3, 1], np.array([3, 2, 1, 0], "i"), []])
+def test_lists_are_put_in_an_order(order, inv):
+    items = ["a", "b", "c", "d"][: len(order)]
+    assert recurrent.permutate_list(items, order, inv) == chainers_links.permutate_list(items, order, inv)

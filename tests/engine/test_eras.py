@@ -473,3 +473,25 @@ def test_a_program_of_1_24_starts_its_forget_gate_as_it_did():
         + "    def __call__(self, x):\n        return self.l1(F.dropout(x, train=self.mode))\n"
     )
     assert "bias_init=0, forget_bias_init=0" in migrate_source(HEAD + text).code
+
+
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_whether_a_link_is_on_the_cpu(style):
+    """``_cpu``, which links had up to version 5; a class of the project may have one of its own."""
+    source = (
+        f"{HEAD}class Net(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n"
+        "        with self.init_scope():\n            self.l = L.Linear(2, 2)\n\n"
+        "    def where(self):\n        return self._cpu, not self.l._cpu\n\n"
+        "class Bare(chainer.Chain):\n    def where(self):\n        return self._cpu\n\n"
+        "class Own(chainer.Chain):\n    def __init__(self):\n        super().__init__()\n        self._cpu = 3\n\n"
+        "    def where(self):\n        return self._cpu\n"
+    )
+    result = migrate_source(source, options=Options(style=style))
+    assert {site.state for site in result.sites} == {"exact"}
+    module = types.ModuleType("chainer_compat")
+    exec(compat_file.build(result.helpers, style=style), module.__dict__)
+    namespace: dict = {}
+    with mock.patch.dict(sys.modules, chainer_compat=module):
+        exec(result.code, namespace)
+        found = [namespace[name]().where() for name in ("Net", "Bare", "Own")]
+    assert found == [(True, False), True, 3]

@@ -815,6 +815,57 @@ def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style:
     assert torch.equal(net.n1.running_mean, mean)
 
 
+_GIVEN_TO_THE_BASE = """
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Base(chainer.Chain):
+    def __init__(self, **links):
+        super(Base, self).__init__(**links)
+
+
+class Net(Base):
+    def __init__(self):
+        super(Net, self).__init__(c0=L.Linear(3, 3), n0=L.BatchNormalization(3), c1=L.Linear(3, 3),
+                                  n1=L.BatchNormalization(3))
+
+    def __call__(self, x, test=False):
+        for i in range(2):
+            layer = getattr(self, 'c%d' % i)
+            norm = {taken}
+            x = norm(layer(x), test=test)
+        return x
+
+
+def constant(x, volatile='on'):
+    return chainer.Variable(x, volatile=volatile)
+"""
+
+
+@pytest.mark.parametrize(
+    "taken", ["self['n%d' % i]", "getattr(self, 'n{}'.format(i))", "getattr(self, 'n' + str(i))", "self[f'n{i}']"]
+)
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_layers_that_a_base_is_given_take_the_mode_by_another_name(taken: str, style: str) -> None:
+    """A local name stands for what is looked up; the model takes ``test`` itself."""
+    result = migrate_source(_GIVEN_TO_THE_BASE.replace("{taken}", taken), options=Options(style=style))
+    module = helpers(result) if style == "native" else None
+    namespace: dict[str, Any] = {"__name__": "migrated"}
+    if "chainer_compat" not in sys.modules:
+        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
+    with mock.patch.dict(sys.modules, {"chainer_compat": module} if module else {}):
+        exec(result.code, namespace)
+    net = namespace["Net"]()
+    x = torch.randn(5, 3)
+    net(x)
+    mean = net.n1.running_mean.clone()
+    assert mean.abs().sum() > 0
+    net(x, test=True)
+    assert torch.equal(net.n1.running_mean, mean)
+
+
 OWN_WORDS = """
 import chainer
 

@@ -74,6 +74,36 @@ def test_numbers_of_other_functions_stay() -> None:
     assert converter("device < 0", program=swapped) == "device < 0"
 
 
+THROUGH = """
+def to_device(x, device=None):
+    if device is None:
+        return x
+    if TEST:
+            return x
+    return cuda.to_gpu(x, device)
+
+
+def moved_all(items, device=None):
+    if isinstance(items, tuple):
+        return tuple([moved_all(item, device) for item in items])
+    return to_device(items, device=device)
+
+
+def convert(batch, device):
+    return [moved_all(x, device) for x in batch]
+"""
+
+
+def test_functions_that_a_converter_hands_its_device() -> None:
+    start, end = PROGRAM.index("def convert"), PROGRAM.index("class Updater")
+    program = PROGRAM[:start] + THROUGH.lstrip() + "\n\n" + PROGRAM[end:]
+    assert converter("device < 0", program=program) == "device.type == 'cpu'"
+    assert converter("device < 0", "to_device(data, gpu)", program=program) == "compat.get_device(device).type == 'cpu'"
+    assert converter("device < 0", "to_device(data)", program=program) == "compat.get_device(device).type == 'cpu'"
+    alone = program.replace("moved_all(x, device) for", "moved_all(x, 0) for")
+    assert converter("device < 0", program=alone) == "device < 0"
+
+
 LIBRARY = """
 import numpy as np
 import chainer.links as L

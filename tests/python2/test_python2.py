@@ -316,6 +316,23 @@ def test_a_file_that_parses_is_python_2_where_it_imports_what_lies_beside_it():
     assert python2.modernised(names, engine.facts)["pkg/__init__.py"].text.startswith("from . import net\n")
 
 
+def test_a_package_beside_a_script_of_python_2_in_another_folder():
+    """Its modules go with it: `map` and `/` mean there what they mean in Python 2."""
+    files = {
+        "misc/time.py": "print 1\n",
+        "pkg/__init__.py": "from net import f\n",
+        "pkg/net.py": "import numpy as np\n\n\ndef f(x):\n    return np.array(map(float, x)), len(x) / 2\n",
+    }
+    found = python2.modernised(files, engine.facts)
+    assert found["pkg/__init__.py"].text == "from .net import f\n"
+    assert "np.array(list(map(float, x))), len(x) // 2" in found["pkg/net.py"].text
+    others = {"misc/time.py": "import sys\nsys.path.append('pkg')\nprint 1\n", "misc/now.py": "print(1)\n"}
+    for path, text in others.items():  # the folder may be on the path; no file is Python 2
+        changed = {key: value for key, value in files.items() if not key.startswith("misc/")} | {path: text}
+        assert not python2.modernised(changed, engine.facts).keys() - {"misc/time.py"}
+    assert "a.py" not in python2.modernised({**files, "a.py": "import pkg\n"}, engine.facts)
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

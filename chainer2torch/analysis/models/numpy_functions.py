@@ -22,6 +22,7 @@ from chainer2torch.analysis.lattice import element_of, join_all
 from chainer2torch.analysis.models import numpy_results
 from chainer2torch.analysis.models.array_kinds import array_method, dtype_of
 from chainer2torch.analysis.models.array_operators import broadcast
+from chainer2torch.analysis.models.made_dtypes import made_dtype
 from chainer2torch.analysis.models.numpy_shapes import shaped
 from chainer2torch.analysis.models.shapes import rank_of_shape
 
@@ -124,6 +125,14 @@ _CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "as
 
 def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     """The result of ``numpy.<name>(...)`` on the host."""
+    made = _called(name, args, keywords)
+    if not isinstance(made, HostArray) or (made.dtype or "").startswith("float"):
+        return made
+    dtype = made_dtype(name, args, keywords)
+    return made if dtype is None else HostArray(made.rank, dtype)
+
+
+def _called(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     mixed = [i for i, kind in enumerate(args[:2]) if isinstance(kind, Union) and _holds_array(kind)]
     if mixed:  # an array of the host or of the device: NumPy gives one of the host
         at = mixed[0]
@@ -135,7 +144,8 @@ def numpy_call(name: str, args: list[Kind], keywords: dict[str, Kind]) -> Kind:
     if name in _CONSTRUCTORS:
         at = 2 if name == "full" else 1
         if dtype is None and "dtype" not in keywords:
-            dtype = dtype_of(args[at]) if len(args) > at else "float64" if name != "full" else None
+            given = args[at] if len(args) > at else None
+            dtype = dtype_of(given) if given is not None else _filled_dtype(name, args, keywords)
         return HostArray(rank_of_shape(keywords.get("shape", first)), dtype)
     if name in _LIKE:
         if isinstance(first, (HostArray, Tensor)):
@@ -179,6 +189,19 @@ def _holds_array(kind: Union) -> bool:
     return any(isinstance(k, HostArray) for k in found) and all(
         isinstance(k, HostArray) or isinstance(k, Tensor) or scalar_type(k) is not None for k in found
     )
+
+
+def _filled_dtype(name: str, args: list[Kind], keywords: dict[str, Kind]) -> str | None:
+    """The dtype of ``zeros(shape)``, and of ``full(shape, value)``, which is that of the value."""
+    if name != "full":
+        return "float64"
+    value = keywords.get("fill_value", args[1] if len(args) > 1 else UNKNOWN)
+    if isinstance(value, (HostArray, Tensor)):
+        return value.dtype
+    if isinstance(value, (Lst, Tup)):
+        value = _number_in(value)
+    found = {_OF_NUMBERS.get(scalar_type(kind) or "") for kind in options(value)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _arange_dtype(args: list[Kind], keywords: dict[str, Kind]) -> str | None:

@@ -83,6 +83,8 @@ _SIZES = {
     "random.weibull": 1,
     "random.zipf": 1,
 }
+# they make an array of a list of numbers, too, where others give one number
+_OF_NUMBERS = frozenset({"diag", "diagflat", "kron", "nan_to_num"})
 # two arrays are one result, and several are a list
 _ONE_EACH = frozenset({"atleast_1d", "atleast_2d", "atleast_3d"})
 
@@ -101,6 +103,8 @@ def result(name: str, args: Sequence[Kind], keywords: Mapping[str, Kind]) -> Kin
         name in _ALWAYS
         or name in _OF_ARRAYS
         and any(map(holds_arrays, given))
+        or name in _OF_NUMBERS
+        and isinstance(given[0] if given else None, (Lst, Tup))
         or at is not None
         and ("size" in keywords or len(args) > at)
     )

@@ -282,3 +282,14 @@ def n_step_birnn(
     """:func:`n_step_rnn` in both directions. Source: chainer.functions.n_step_birnn."""
     hy, _, ys = _n_step(_rnn_step(activation), n_layers, dropout_ratio, hx, None, ws, bs, xs, 2, training)
     return hy, ys
+
+
+def permutate_list(lst: Sequence[Any], indices: Any, inv: bool) -> list[Any]:
+    """The items of ``lst`` in the order of ``indices``, whole numbers from 0; with ``inv`` back into their old order.
+
+    Raises:
+        IndexError: an index is beyond the end.
+    Source: chainer.links.rnn.n_step_rnn.permutate_list.
+    """
+    order = [int(i) for i in indices]
+    return [lst[i] for i in (sorted(range(len(order)), key=order.__getitem__) if inv else order)]

@@ -13,6 +13,7 @@ import enum
 from chainer2torch.analysis.facts import Facts
 from chainer2torch.analysis.kinds import Const, Inst, Scalar, options
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import Source
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.concerns import is_native
@@ -32,6 +33,7 @@ class _Given(enum.Enum):
     NUMBER = "number"
     DEVICE = "device"
     EITHER = "either"
+    ITS_OWN = "its own"  # of a function that calls itself
 
 
 def run(context: Context) -> Decisions:
@@ -45,7 +47,10 @@ def run(context: Context) -> Decisions:
         if found is None:
             continue
         device, is_gpu = found
-        given = _of_converter(context, device) if isinstance(device, ast.Name) else _of_holder(context, device)
+        if isinstance(device, ast.Name):
+            given = _of_converter(context, context.source, device)
+        else:
+            given = _of_holder(context, device)
         if given is None or given is _Given.NUMBER:
             continue
         asked = "device.type" if given is _Given.DEVICE else "native.get_device(device).type"
@@ -89,23 +94,44 @@ def _of_holder(context: Context, device: ast.Attribute) -> _Given | None:
     return _Given.DEVICE if held and not own else None
 
 
-def _of_converter(context: Context, name: ast.Name) -> _Given | None:
-    """What the converter gets whose device a name is; None: it is none."""
-    function = context.source.enclosing(name, *_FUNCTIONS)
+def _of_converter(
+    context: Context, source: Source, name: ast.Name, seen: frozenset[ast.AST] = frozenset()
+) -> _Given | None:
+    """What the converter gets whose device a name is, also where it hands that on to functions; None: it is none."""
+    function = source.enclosing(name, *_FUNCTIONS)
     while isinstance(function, _FUNCTIONS):
         arguments = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         if name.id in arguments:
             info = context.analysis.functions.get(function)
-            if info is None or isinstance(function, ast.Lambda) or arguments.index(name.id) != 1:
+            if info is None or isinstance(function, ast.Lambda) or function in seen:
                 return None
-            used = list(references(context, info))
-            given = {_by(context, parent) for parent, _ in used if _is_converter(parent)}
-            if not given:
+            position, used = arguments.index(name.id), list(references(context, info))
+            given = {_by(context, parent) for parent, _ in used if position == 1 and _is_converter(parent)}
+            calls = [parent for parent, node in used if isinstance(parent, ast.Call) and parent.func is node]
+            given |= {_handed(context, call, position, name.id, seen | {function}) for call in calls}
+            given.discard(_Given.ITS_OWN)
+            if given <= {_Given.NUMBER}:
                 return None
-            called = any(isinstance(parent, ast.Call) and parent.func is node for parent, node in used)
-            return given.pop() if len(given) == 1 and not called else _Given.EITHER
-        function = context.source.enclosing(function, *_FUNCTIONS)
+            return given.pop() if len(given) == 1 else _Given.EITHER
+        function = source.enclosing(function, *_FUNCTIONS)
     return None
+
+
+def _handed(context: Context, call: ast.Call, position: int, name: str, seen: frozenset[ast.AST]) -> _Given:
+    """What a call hands on as its device."""
+    source = _source_of(context, call)
+    named = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    value = call.args[position] if position < len(call.args) else named
+    if not isinstance(value, ast.Name):
+        return _Given.NUMBER
+    if source.enclosing(call, *_FUNCTIONS) in seen:
+        return _Given.ITS_OWN
+    return _of_converter(context, source, value, seen) or _Given.NUMBER
+
+
+def _source_of(context: Context, node: ast.AST) -> Source:
+    sources = [module.source for module in context.analysis.project.modules.values()]
+    return next(source for source in sources if node in source.parents)
 
 
 def _is_converter(parent: ast.AST | None) -> bool:
@@ -114,8 +140,8 @@ def _is_converter(parent: ast.AST | None) -> bool:
 
 def _by(context: Context, keyword: ast.AST | None) -> _Given:
     """What the updater or evaluator gives a converter that is made with a keyword."""
-    sources = [module.source for module in context.analysis.project.modules.values()]
-    call = next(source.parents[keyword] for source in sources if keyword in source.parents)
+    assert keyword is not None
+    call = _source_of(context, keyword).parents[keyword]
     kinds = options(context.analysis.kind(call))
     if not isinstance(call, ast.Call) or not all(isinstance(kind, Inst) for kind in kinds):
         return _Given.EITHER

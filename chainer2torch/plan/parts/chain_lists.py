@@ -19,6 +19,7 @@ from chainer2torch.plan.questions.overridden_methods import is_super
 from chainer2torch.rules.table import Row
 
 _LIST = "chainer.ChainList"
+_NO_LINK = "`{}` is no link: nn.ModuleList takes modules alone; keep it in an attribute"
 # of Chainer's list, and not of nn.ModuleList, or other than there
 _OTHERWISE = frozenset({"clear", "index", "count", "pop", "remove", "reverse"})
 
@@ -119,9 +120,24 @@ def _constructor(context: Context, decisions: Decisions, call: ast.Call) -> None
     assert isinstance(statement, ast.Expr)
     if not call.args:
         return
+    if (odd := next((kind for a in call.args if (kind := _no_link(context, a))), None)) is not None:
+        row = context.rules.rows[_LIST]
+        decisions.mark(call, row, f"{_LIST}.__init__", "manual", _NO_LINK.format(odd), "C2T200")
     operands: dict[str, Operand] = {"init": context.operand(call.func)}
     line = f"init({_as_list(context, call, operands)})"
     decisions.edit(statement, ReplaceStatement(context.source.start(statement), line, operands))
+
+
+def _no_link(context: Context, argument: ast.expr) -> str:
+    """The class of the project, or the type, of an argument that is no link for sure: Chainer keeps it all the same."""
+    kinds = options(context.kind(argument))
+    classes = [k.cls for k in kinds if isinstance(k, Inst) and isinstance(k.cls, ClassInfo)]
+    sure = len(classes) == len(kinds) and not any(
+        not isinstance(base, ClassInfo) and base != "builtins.object" or context.analysis.derives(cls, "chainer.Link")
+        for cls in classes
+        for base in context.analysis.mro(cls)
+    )
+    return classes[0].name if sure else ""
 
 
 def _as_list(context: Context, call: ast.Call, operands: dict[str, Operand]) -> str:

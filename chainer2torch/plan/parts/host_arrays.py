@@ -157,7 +157,8 @@ def as_tensor(context: Context, argument: ast.expr, layer: bool = True) -> str |
         return nested
     if kind == entering(kind, layer):
         return None
-    if isinstance(kind, Union) and not all(isinstance(k, (HostArray, Tensor)) for k in kind.ordered):
+    several = kind.ordered if isinstance(kind, Union) else options(kind.element) if isinstance(kind, Lst) else ()
+    if not all(isinstance(k, (HostArray, Tensor)) for k in several):
         return "compat.from_host(value)"
     return tensors_of(context, argument) if isinstance(kind, Lst) else tensor_of(context, argument)
 

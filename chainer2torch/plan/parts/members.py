@@ -268,7 +268,9 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         statement,
         ReplaceStatement(
             context.source.start(statement),
-            held_array(context, node.value, statement.value, row.set) if row.name in _ARRAYS else row.set,
+            held_array(context, node.value, statement.value, row.set)
+            if row.name in _ARRAYS
+            else _decided(row.set, statement.value),
             {"self": context.operand(node.value), "value": context.operand(statement.value)},
         ),
     )
@@ -278,6 +280,17 @@ def store(context: Context, decisions: Decisions, node: ast.Attribute, row: Row)
         decisions.mark(node, row, row.name, "review", SHARED)
         return
     decisions.mark(node, row, row.name, row.state, row.note)
+
+
+def _decided(template: str, value: ast.expr) -> str:
+    """``x.enabled = value != 'never'`` of a value that is written down: ``x.enabled = True``."""
+    target, _, test = template.partition(" = ")
+    asked = ast.parse(test, mode="eval").body if "!=" in test and isinstance(value, ast.Constant) else None
+    if not isinstance(asked, ast.Compare) or ast.unparse(asked.left) != "value" or len(asked.ops) > 1:
+        return template
+    other = asked.comparators[0]
+    known = isinstance(asked.ops[0], ast.NotEq) and isinstance(other, ast.Constant) and isinstance(value, ast.Constant)
+    return f"{target} = {value.value != other.value}" if known else template  # type: ignore[attr-defined]
 
 
 def _is_parameter(context: Context, value: ast.expr) -> bool:

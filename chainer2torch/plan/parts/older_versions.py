@@ -20,6 +20,7 @@ from chainer2torch.plan.questions.free_walks import arrays_walked_freely
 from chainer2torch.plan.questions.idle_modes import never_drop
 from chainer2torch.plan.questions.layer_modes import has_modes_of_its_own
 from chainer2torch.plan.questions.named_layers import may_be_a_layer
+from chainer2torch.plan.questions.only_values import only_value
 from chainer2torch.rules.table import Row
 
 _EVALUATOR = "Evaluator"
@@ -167,8 +168,9 @@ def call_of_link(context: Context, decisions: Decisions, call: ast.Call) -> None
     kinds = options(context.analysis.kind(call.func))
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
         return
-    looked_up = _is_looked_up(call.func) or _is_registered_unseen(context, call.func)
-    looked_up = looked_up or context.era in (1, None) and may_be_a_layer(context, call.func)
+    held = _held(context, call)
+    looked_up = _is_looked_up(held) or _is_registered_unseen(context, held)
+    looked_up = looked_up or context.era in (1, None) and may_be_a_layer(context, held)
     if any(_is_some_link(k) for k in kinds) or kinds == (UNKNOWN,) and looked_up:
         _call_of_some_link(context, decisions, call)
         return
@@ -310,6 +312,13 @@ def _is_some_link(kind: Kind) -> bool:
     return isinstance(kind, Inst) and kind.cls in ("chainer.Link", "chainer.Chain") and not kind.site
 
 
+def _held(context: Context, call: ast.Call) -> ast.expr:
+    """What is called with ``test=``, also by a name that is given a value once: ``bn = getattr(self, 'bn%d' % i)``."""
+    named = isinstance(call.func, ast.Name) and any(k.arg in _MODES for k in call.keywords)
+    value = only_value(context, call.func) if isinstance(call.func, ast.Name) and named else None
+    return call.func if value is None else value
+
+
 def _is_looked_up(node: ast.expr) -> bool:
     """``getattr(self, name)`` and ``links[name]``: most likely a link."""
     return (
@@ -346,7 +355,7 @@ def _call_of_some_link(context: Context, decisions: Decisions, call: ast.Call) -
         and (context.analysis.kind(call.func) != UNKNOWN or any(name in ast.unparse(call.args[1]) for name in _MODES))
     )
     own = context.choices.style == "native" and named and _takes_mode(context, call)
-    own = own and not may_be_a_layer(context, call.func)
+    own = own and not may_be_a_layer(context, _held(context, call))
     if context.migrated or not context.imports_chainer or own or not (named or second):
         silent = len(call.args) == 1 and not call.keywords and context.analysis.kind(call.func) != UNKNOWN
         if silent and not context.migrated and _keeps_training(context) and _has_untold_normalization(context):

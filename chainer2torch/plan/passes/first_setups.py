@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import Inst, options
+from chainer2torch.analysis.facts import Facts
+from chainer2torch.analysis.kinds import Inst, Kind, options
+from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import within
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.native.optimizer_places import holds_no_model
@@ -41,7 +44,7 @@ def run(context: Context) -> Decisions:
             elif context.choices.style == "native" and is_path(call.args[0]):
                 setups.append((call, call.func.value, ast.unparse(call.args[0])))
     for call, optimizer, part in setups:
-        if any(
+        if _is_part_of_another(context, call) or any(
             part.startswith((f"{whole}.", f"{whole}["))
             and ast.unparse(other) != ast.unparse(optimizer)
             and _meet(context, call, another)
@@ -50,6 +53,53 @@ def run(context: Context) -> Decisions:
             row = context.rules.rows.get("chainer.GradientMethod.setup")
             decisions.refine(call.func, row, "review", _TWICE)
     return decisions
+
+
+def _is_part_of_another(context: Context, call: ast.Call) -> bool:
+    """Whether a link sets up an optimizer with a part of itself, and something else one with that link."""
+    cls, part = context.enclosing_class(call), call.args[0]
+    if cls is None or not context.analysis.derives(cls, "chainer.Link") or not _is_kept(context, call, part):
+        return False
+    return any(
+        isinstance(kind, Inst) and isinstance(kind.cls, ClassInfo) and cls in context.analysis.mro(kind.cls)
+        for other, kinds in context.analysis.once(_all_setups)
+        if other is not call
+        for kind in kinds
+    )
+
+
+def _is_kept(context: Context, call: ast.Call, part: ast.expr) -> bool:
+    """Whether a method has a part of its own link in hand: ``self.critic``, or a name that it registers."""
+    if isinstance(part, ast.Attribute):
+        return ast.unparse(part.value) == "self"
+    method = context.source.enclosing(call, ast.FunctionDef)
+    return (
+        isinstance(part, ast.Name)
+        and method is not None
+        and any(
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in ("self.add_link", "setattr")
+            and ast.unparse(node.args[-1] if node.args else node.func) == part.id
+            or isinstance(node, ast.Assign)
+            and ast.unparse(node.value) == part.id
+            and any(isinstance(t, ast.Attribute) and ast.unparse(t.value) == "self" for t in node.targets)
+            for node in within(method).of(ast.Call, ast.Assign)
+        )
+    )
+
+
+def _all_setups(analysis: Facts) -> list[tuple[ast.Call, tuple[Kind, ...]]]:
+    """The calls of a program that may give an optimizer its model, with the kinds of the models."""
+    return [
+        (call, tuple(options(analysis.kind(call.args[0]))))
+        for module in analysis.project.modules.values()
+        if ".setup(" in module.source.text
+        for call in module.source.of(ast.Call)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "setup"
+        and len(call.args) == 1
+    ]
 
 
 def _meet(context: Context, call: ast.Call, other: ast.Call) -> bool:

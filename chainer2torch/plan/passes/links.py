@@ -12,6 +12,7 @@ from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.decision import Part
 from chainer2torch.plan.edits import BaseLast, Operand, RemoveBase, Rename, ReplaceStatement
+from chainer2torch.plan.parts.base_constructors import constructor_of_layer
 from chainer2torch.plan.questions.module_names import RENAMED, attribute_name
 from chainer2torch.plan.questions.called_methods import keeping_call
 from chainer2torch.plan.questions.init_scopes import initialized_by_scope
@@ -72,10 +73,12 @@ def _constructed_in(
             decisions.mark(node, None, f"{left_out}.__init__", "manual", message, "C2T200")
             continue
         base = constructor_called(context, cls, node.func)
-        if base not in ("chainer.Chain", "chainer.Link"):
-            continue  # the keywords are those of a base class with a constructor of its own
-        is_chain = base == "chainer.Chain"
         explicit = not is_super(node.func.value)  # `chainer.Chain.__init__(self, l1=...)`
+        if base not in ("chainer.Chain", "chainer.Link"):
+            if isinstance(base, str):  # the keywords are those of a base class with a constructor of its own
+                constructor_of_layer(context, decisions, node, base, explicit=explicit)
+            continue
+        is_chain = base == "chainer.Chain"
         if not node.keywords:
             continue
         if not explicit and any(k.arg is None for k in node.keywords) and context.analysis.comes_before_others(cls):

@@ -22,7 +22,19 @@ def may_be_a_layer(context: Context, node: ast.expr) -> bool:
         return False
     if isinstance(name, ast.Constant):
         return _text(name) in context.ask(_names, context.source.tree)
-    return context.ask(_has_computed, context.source.tree)
+    start = _start(name)
+    return context.ask(_has_computed, context.source.tree) or (
+        bool(start) and any(each.startswith(start) for each in context.ask(_names, context.source.tree))
+    )
+
+
+def _start(name: ast.expr) -> str:
+    """What a computed name begins with: ``'bn{}'.format(i)``, ``'bn%d' % i``, ``'bn' + str(i)``, ``f'bn{i}'``."""
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
+        return _text(name.func.value).partition("{")[0]
+    if isinstance(name, ast.BinOp):
+        return _text(name.left).partition("%")[0]
+    return _text(name.values[0]) if isinstance(name, ast.JoinedStr) and name.values else ""
 
 
 def _looked_up(node: ast.expr) -> ast.expr | None:

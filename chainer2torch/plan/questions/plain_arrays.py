@@ -14,6 +14,7 @@ from collections.abc import Callable
 from chainer2torch.analysis.kinds import Batch, HostArray, Inst, Kind, Lst, Tensor, Tup, Unknown, options, scalar_type
 from chainer2torch.analysis.lattice import MIXED, element_of
 from chainer2torch.analysis.module_index import ClassInfo
+from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.array_guards import WHOLE, is_array, is_stream
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.questions.asked_shapes import has_shape
@@ -144,10 +145,13 @@ class _Plain(ast.NodeTransformer):
         nodes = [self.question.bound.given.get(item.id) for item in shown if isinstance(item, ast.Name)]
         if None in nodes or len(nodes) < len(shown):
             return None
-        if len(nodes) == 1 and self._is_unknown_list(nodes[0]):
+        one = (
+            all(isinstance(k, Tensor) for k in options(self.question.kind(nodes[0]))) if nodes[0] is not None else False
+        )
+        if len(nodes) == 1 and (self._is_unknown_list(nodes[0]) or one and self._is_handed(nodes[0])):
             self._differ(True)
             return parsed(f"[torch.as_tensor(array) for array in {ast.unparse(value)}]")
-        if isinstance(value, ast.Name) and all(isinstance(k, Tensor) for k in options(self.question.kind(nodes[0]))):  # type: ignore[arg-type]
+        if isinstance(value, ast.Name) and one:
             return parsed(f"tuple({ast.unparse(value)})")  # the rows of one array
         items: list[Kind] = []
         for node in nodes:
@@ -161,6 +165,13 @@ class _Plain(ast.NodeTransformer):
         if isinstance(value, ast.Name) and is_stream(value.id, self.question) is True:
             return parsed(f"tuple({value.id})")  # torch takes lists and tuples
         return value
+
+    def _is_handed(self, node: ast.expr | None) -> bool:
+        """Whether a tensor is a parameter: what callers that nobody sees give may as well be a list of arrays."""
+        function = self.context.source.enclosing(node, ast.FunctionDef) if isinstance(node, ast.Name) else None
+        return isinstance(function, ast.FunctionDef) and any(
+            isinstance(a, ast.arg) and isinstance(node, ast.Name) and a.arg == node.id for a in nodes_of(function.args)
+        )
 
     def _is_unknown_list(self, node: ast.expr | None) -> bool:
         """Whether a list that is not shown here holds arrays of which nothing is known, or of both sides."""
