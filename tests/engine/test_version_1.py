@@ -794,12 +794,8 @@ _REGISTERING = [
 ]
 
 
-@pytest.mark.parametrize("made", _REGISTERING)
-@pytest.mark.parametrize("taken", ["self['n%d' % i]", "self['n{}'.format(i)]", "getattr(self, 'n' + str(i))"])
-@pytest.mark.parametrize("style", ["native", "faithful"])
-def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style: str) -> None:
-    """The model takes ``test`` itself, and so may what it looks up; PyTorch's layers do not."""
-    result = migrate_source(_COMPUTED.format(made=made, taken=taken), options=Options(style=style))
+def _keeps_its_statistics_in_tests(result: Any, style: str) -> None:
+    """Runs the migrated ``Net`` in both modes: `test` reaches its layers."""
     module = helpers(result) if style == "native" else None
     namespace: dict[str, Any] = {"__name__": "migrated"}
     if "chainer_compat" not in sys.modules:
@@ -813,6 +809,15 @@ def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style:
     assert mean.abs().sum() > 0
     net(x, test=True)
     assert torch.equal(net.n1.running_mean, mean)
+
+
+@pytest.mark.parametrize("made", _REGISTERING)
+@pytest.mark.parametrize("taken", ["self['n%d' % i]", "self['n{}'.format(i)]", "getattr(self, 'n' + str(i))"])
+@pytest.mark.parametrize("style", ["native", "faithful"])
+def test_layers_under_computed_names_take_the_mode(made: str, taken: str, style: str) -> None:
+    """The model takes ``test`` itself, and so may what it looks up; PyTorch's layers do not."""
+    result = migrate_source(_COMPUTED.format(made=made, taken=taken), options=Options(style=style))
+    _keeps_its_statistics_in_tests(result, style)
 
 
 _GIVEN_TO_THE_BASE = """
@@ -851,19 +856,7 @@ def constant(x, volatile='on'):
 def test_layers_that_a_base_is_given_take_the_mode_by_another_name(taken: str, style: str) -> None:
     """A local name stands for what is looked up; the model takes ``test`` itself."""
     result = migrate_source(_GIVEN_TO_THE_BASE.replace("{taken}", taken), options=Options(style=style))
-    module = helpers(result) if style == "native" else None
-    namespace: dict[str, Any] = {"__name__": "migrated"}
-    if "chainer_compat" not in sys.modules:
-        compat_module.install(str(Path(chainer2torch.__file__).parent / "compat"))
-    with mock.patch.dict(sys.modules, {"chainer_compat": module} if module else {}):
-        exec(result.code, namespace)
-    net = namespace["Net"]()
-    x = torch.randn(5, 3)
-    net(x)
-    mean = net.n1.running_mean.clone()
-    assert mean.abs().sum() > 0
-    net(x, test=True)
-    assert torch.equal(net.n1.running_mean, mean)
+    _keeps_its_statistics_in_tests(result, style)
 
 
 OWN_WORDS = """

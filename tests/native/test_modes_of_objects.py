@@ -1,6 +1,7 @@
 """A block in test mode that calls methods of objects of which nothing is known: environments, agents, vocabularies."""
 
 import numpy as np
+import pytest
 
 from tests.support.native_snippets import migrated, run
 
@@ -101,3 +102,37 @@ def test_the_model_that_a_plain_object_holds_is_switched():
 def test_what_may_be_a_model_or_not_is_said():
     result = migrated(_program("env.judge(y)", "Net"))
     assert "env.eval()" in result.code and "leave it out if it is no module" in result.code, result.code
+
+
+def _with_two(use):
+    source = (
+        _program(use, "Holder").replace("\n\ndef made", HOLDER).replace("act(self, env, x)", "act(self, env, x, other)")
+    )
+    return source.replace(
+        "player.act(given, chainer.as_variable(x))", "player.act(given, chainer.as_variable(x), made('Holder'))"
+    )
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_each_of_several_objects_is_looked_into(known):
+    source = _with_two("env.judge(y) + other.judge(y)")
+    if known:
+        source = source.replace("made('Holder', *[])", "Holder()").replace("made('Holder')", "Holder()")
+    theirs, ours, code = run(source)
+    assert "env.inner.eval()" in code and "other.inner.eval()" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_plain_object_of_the_program_whose_step_runs_a_model_is_looked_into():
+    source = _program("env.step(y)", "Holder").replace("\n\ndef made", HOLDER.replace("judge", "step"))
+    theirs, ours, code = run(source)
+    assert "env.inner.eval()" in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_that_an_object_is_known_by_a_name_alone_stands_in_the_report():
+    result = migrated(_program("env.judge(y)", "Holder").replace("\n\ndef made", HOLDER))
+    site = next(site for site in result.sites if site.symbol == "chainer.using_config")
+    assert site.state == "review" and "by the name of the method" in site.message and "TODO" not in result.code

@@ -44,7 +44,9 @@ def methods_of_objects(analysis: Facts) -> dict[str, list[FuncInfo]]:
 
 def runs_none(analysis: Facts, name: str) -> bool:
     """Whether a method of this name is one of containers, files, environments and the like, and runs no module."""
-    return name in OF_HOST_OBJECTS or name in OF_ENVIRONMENTS and name not in analysis.once(names_of_links)
+    if name in OF_ENVIRONMENTS:
+        return name not in analysis.once(names_of_links) and name not in analysis.once(methods_of_objects)
+    return name in OF_HOST_OBJECTS
 
 
 def names_of_links(analysis: Facts) -> frozenset[str]:

@@ -51,13 +51,15 @@ class ModulesInside:
         self.unnamed = False
         self.computed = False  # whether something that was computed inside is asked: it may be a module
         self.asked = False  # whether one of the expressions may be something else than a module
+        self.by_name = False  # whether an object is taken for one of the program's by the name of its method alone
         self.doubtful = False  # whether one is only known to have a method that the program does not define
         self.methods = False  # whether one is a method of a module
         self._context = context
         self._statement = statement
         self._found: dict[str, None] = {}
         self._holders: list[Kind] = []  # the modules that are named
-        self._seen: set[FuncInfo] = set()
+        self._seen: set[tuple[FuncInfo, tuple[tuple[str, str | None], ...]]] = set()
+        self._inside: list[FuncInfo] = []  # the functions that are being looked into
         self._left_out: set[str] = set()  # parameters of the function looked into that are no module in its call
         body = statement.body if isinstance(statement, ast.With) else []
         self._assigned = stored_names(statement) | parameters_in(statement)
@@ -133,11 +135,12 @@ class ModulesInside:
             self._bodies_of(self._bodies(kind), node, receiver, translate)
 
     def _bodies_of(self, infos: list[FuncInfo], call: ast.Call, receiver: ast.expr, translate: _Translate) -> None:
-        """Looks into functions that a call may run, once into each."""
+        """Looks into functions that a call may run, each once for what its parameters stand for."""
         for info in infos:
-            if info not in self._seen:
-                self._seen.add(info)
+            if info not in self._inside:
+                self._inside.append(info)
                 self._function(info, call, receiver, translate)
+                self._inside.pop()
 
     def _bodies(self, kind: Kind) -> list[FuncInfo]:
         """What a call of a function may run: of a method also what classes below have in its place."""
@@ -177,6 +180,7 @@ class ModulesInside:
                 return
             of_objects = self._context.analysis.once(methods_of_objects).get(callee.attr, []) if self._native else []
             if of_objects:
+                self.by_name = True
                 self._bodies_of(of_objects, call, callee.value, translate)
                 return
             asked = callee.value
@@ -271,6 +275,10 @@ class ModulesInside:
             passed[names.pop(0)] = _COVERED if covered else text
         given = [*zip(names, call.args), *((k.arg, k.value) for k in call.keywords if k.arg)]
         passed.update((name, self._handed(value, translate)) for name, value in given)
+        known = (info, tuple(passed.items()))
+        if known in self._seen:
+            return
+        self._seen.add(known)
         own = taken_from(info.node, {name for name, text in passed.items() if text == _COVERED})
         local = (stored_names(info.node) | parameters_in(info.node)) - set(passed)
         aliases = aliases_in(info.node)

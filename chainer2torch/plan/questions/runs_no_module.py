@@ -63,7 +63,7 @@ OF_HOST_OBJECTS = frozenset(
         "writerow",
     }
 )
-# methods of environments (gym), where no link of the project has one of that name
+# methods of environments (gym), where no class of the project has one of that name
 OF_ENVIRONMENTS = frozenset({"render", "step"})
 
 
