@@ -99,9 +99,26 @@ def test_the_model_that_a_plain_object_holds_is_switched():
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_what_may_be_a_model_or_not_is_said():
-    result = migrated(_program("env.judge(y)", "Net"))
-    assert "env.eval()" in result.code and "leave it out if it is no module" in result.code, result.code
+@pytest.mark.parametrize("plain", [False, True])
+def test_what_may_be_a_model_or_not_is_asked_as_the_program_runs(plain):
+    """The method stands in no class that is seen here: it is given to the object by its name."""
+    source = _program("env.judge(y)", "Net").replace("made('Net'", "judging('Net'")
+    bare = "type('Plain', (), {})()" if plain else "made(name)"
+    judging = f"""
+def judging(name):
+    found = {bare}
+    inner = Net()
+    if {plain}:
+        found.inner = inner
+    setattr(found, 'judge', found.inner if {plain} else found)
+    return found
+
+
+def run"""
+    theirs, ours, code = run(source.replace("\ndef run", judging))
+    assert "compat.eval_mode(self.net, env)" in code and "env.eval()" not in code, code
+    for expected, found in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def _with_two(use):

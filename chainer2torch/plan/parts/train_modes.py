@@ -47,9 +47,6 @@ _UNNAMED = (
     "a module that may run inside has no name here, and is switched "
     "when it is called; name it where another method of its own asks for the mode"
 )
-_MAY_BE_NO_MODULE = (
-    "an object of which nobody knows the class is switched here, as it may run modules: leave it out if it is no module"
-)
 _BY_NAME = (
     "an object is taken for one of the program's own classes by the name of the method that is called: a model of "
     "another library with such a method is not switched"
@@ -105,7 +102,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
         called = inside.unnamed or inside.computed or not inside.expressions
         _mark_doubts(context, decisions, node, row, inside)
         helper, train = "compat.train_mode" if value else "compat.eval_mode", None
-        reached = reached_by_eval(context) and not inside.methods
+        reached = reached_by_eval(context) and not inside.methods and not inside.doubtful
         asked = not reached and _reached_if_called(context) and not inside.methods and not inside.asked
         if reached and isinstance(value, bool) and (value or not called):
             block = _plain_block(context, call, changes=not value)
@@ -144,9 +141,7 @@ def using_config(context: Context, decisions: Decisions, node: ast.AST, row: Row
 
 def _mark_doubts(context: Context, decisions: Decisions, node: ast.AST, row: Row, inside: ModulesInside) -> None:
     """Says what is not sure of the modules that run inside a block."""
-    if inside.doubtful and context.choices.style == "native":
-        decisions.mark(node, row, row.name, "review", _MAY_BE_NO_MODULE)
-    elif inside.unnamed or not inside.expressions:
+    if inside.unnamed or not inside.expressions:
         decisions.mark(node, row, row.name, "review", _UNNAMED, quiet=True)
     elif inside.by_name:
         decisions.mark(node, row, row.name, "review", _BY_NAME, quiet=True)

@@ -52,7 +52,7 @@ class ModulesInside:
         self.computed = False  # whether something that was computed inside is asked: it may be a module
         self.asked = False  # whether one of the expressions may be something else than a module
         self.by_name = False  # whether an object is taken for one of the program's by the name of its method alone
-        self.doubtful = False  # whether one is only known to have a method that the program does not define
+        self.doubtful = False  # whether one has a method that the program does not define: it may be a plain object
         self.methods = False  # whether one is a method of a module
         self._context = context
         self._statement = statement
