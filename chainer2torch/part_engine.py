@@ -169,6 +169,7 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     import libcst as cst
 
     from chainer2torch.rewrite.apply import apply
+    from chainer2torch.rewrite.long_lines import with_short_lines
     from chainer2torch.rewrite.merged_casts import with_merged_casts
     from chainer2torch.rewrite.named_devices import with_named_devices
     from chainer2torch.rewrite.torch_names import Helpers, Names, OwnFunction
@@ -225,7 +226,8 @@ def _rewrite(ledger: Ledger, taken: frozenset[str], result: FileResult) -> Nodes
     notebook = context.module.path.endswith(".ipynb")
     result.code = applied.code
     if native and not notebook:
-        result.code = with_merged_casts(with_named_devices(applied.code), source.text)
+        code = with_merged_casts(with_named_devices(applied.code), source.text)
+        result.code = with_short_lines(code, source.text, context.choices.width)
     result.helpers = frozenset(_helpers(names, output))
     result.left = _left(ledger, output)
     result.said = frozenset(said_by(output, own=True))

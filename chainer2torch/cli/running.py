@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # only what writes needs it
     from chainer2torch.project.output import Change
 
 _LONG_RUN = 20
+_WIDTH = 79  # columns of PEP 8, which is what most Chainer code keeps to
 
 
 def run(
@@ -130,6 +131,7 @@ def _engine(
                 trainer=options.trainer,
                 parallel_updater=options.parallel_updater,
                 modernize=options.modernize,
+                width=_WIDTH,
             ),
         }
 

@@ -18,6 +18,7 @@ class Options:
     text_only: bool = False  # of a file that stays as it is nothing is wanted but that: no words, mentions, helpers
     style: str = "faithful"  # or "native": plain PyTorch, with the differences that docs/differences.md declares
     trainer: str = "ppe"  # or "ignite": native Trainer programs run on an Ignite engine
+    width: int = 0  # columns from which on new lines of the native style are broken; 0: no line is
     parallel_updater: str = "ddp"  # or "single": what divides a batch over devices works on the first of them
     modernize: bool = True  # names that today's Python and NumPy have dropped become those of today
     only: frozenset[str] = frozenset()  # the parts of the project that are migrated; none named: all

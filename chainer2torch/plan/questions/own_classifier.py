@@ -132,11 +132,11 @@ def _text(given: frozenset[str], asked: set[str], single: bool) -> str:
     """The class, with what it is handed and what is asked of it; ``single``: its model takes one argument."""
     settles = "compute_accuracy" in asked
     functions = [name for name in ("lossfun", "accfun") if name in given]
-    ignored = "" if given else "; labels of -1 do not count"
+    ignored = "" if given else ", without labels of -1"
     y, loss, accuracy = (f"self.{name}" if name in asked else name for name in _KEPT)
     lines = [
         f"class {_NAME}(torch.nn.Module):",
-        f'    """A model with its loss and accuracy, which it reports{ignored}."""',
+        f'    """A model that reports its loss and accuracy{ignored}."""',
         "",
         *(["    compute_accuracy = True", ""] if settles else []),
         f"    def __init__({', '.join(['self', 'predictor', *functions])}):",

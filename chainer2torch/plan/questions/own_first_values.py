@@ -45,8 +45,9 @@ def _text(context: Context, name: str) -> str:
     lines = [f"def {name}({header}):"]
     what = "those given, else " if values else ""
     drawn = "N(0, scale ** 2 / fan_in)" if scaled else "N(0, 1 / fan_in)"
-    when = "; without a shape, at the first batch" if lazy else ""
-    lines.append(f'    """First values: {what}{drawn}, biases zero{when}."""')
+    said = f'    """First values: {what}{drawn}, biases zero.'
+    when = [said, "", "    A layer without a shape gets them at its first batch.", '    """']
+    lines += when if lazy else [f'{said}"""']
     if lazy:
         again = ", ".join(["layer", *values, *scaled])
         lines += [
