@@ -166,7 +166,10 @@ def _breaks(pieces: list[_Piece], start: int, stop: int, limit: int) -> Iterator
             if columns[number] - hanging >= _GAIN:
                 yield _Break(depth, hanging + rest > limit, 2, -number, hanging)
         elif (kind := _kind(last, piece)) is not None:
-            below = columns[bracket + 1] if bracket >= start else _column(pieces, bracket + 1)
+            rows = [
+                n for n in range(bracket + 1, len(pieces)) if "\n" in pieces[n].gap and pieces[n].open == piece.open
+            ]
+            below = _column(pieces, (rows or [bracket + 1])[0])  # beside what stands there already
             if below < columns[number]:
                 kind += 3 * (pieces[bracket].text == "[" and _is_operand(pieces[bracket - 1].text))  # an index
                 yield _Break(depth, below + rest > limit, kind, -number, below)
@@ -222,8 +225,10 @@ def _with_parentheses(pieces: list[_Piece], best: _Break | None) -> list[_Piece]
         return []
     if (pieces[first - 1].text == "import") != (pieces[0].text == "from") or pieces[-1].text == ",":
         return []
-    kinds = {_kind(pieces[number - 1], pieces[number]) for number in outside if number > first} - {None}
-    if not kinds or (best is not None and best.kind == 0 and 0 not in kinds):
+    ends = [(pieces[number - 1], pieces[number]) for number in outside if number > first]
+    kinds = {_kind(last, piece) for last, piece in ends} - {None}
+    chosen = any(piece.text in _BEFORE_WORDS for _, piece in ends)  # `a if b else c`
+    if not kinds or (best is not None and best.kind == 0 and 0 not in kinds and not chosen):
         return []
     added = [*pieces[:first], _Piece(pieces[first].gap, "("), *pieces[first:], _Piece("", ")")]
     added[first + 1] = _Piece("", pieces[first].text)

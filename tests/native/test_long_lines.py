@@ -73,6 +73,26 @@ LONG = {
                                              third_b))
         """,
     ),
+    "a choice gets parentheses": (
+        """
+        device = torch.device('cuda', arguments.gpu) if arguments.gpu >= 0 else torch.device('cpu')
+        """,
+        """
+        device = (torch.device('cuda', arguments.gpu) if arguments.gpu >= 0
+                  else torch.device('cpu'))
+        """,
+    ),
+    "beside lines that stand there": (
+        """
+        stop = EarlyStoppingTrigger(check_trigger=(frequency, 'iteration'),
+                 monitor='validation/main/loss', patience=max(1, args.patience), max_trigger=(args.n, 'iteration'))
+        """,
+        """
+        stop = EarlyStoppingTrigger(check_trigger=(frequency, 'iteration'),
+                 monitor='validation/main/loss', patience=max(1, args.patience),
+                 max_trigger=(args.n, 'iteration'))
+        """,
+    ),
     "names of a module": (
         """
         from torchvision.transforms import CenterCropOfImages, ColorJitterOfImages, RandomCropOfImages
