@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from chainer2torch.native.pooling import max_pooling_2d
+
 from chainer2torch.native.spreading import _pair
 
 
@@ -62,3 +65,21 @@ class MaxPooling2D(FunctionObject):
     def indexes(self) -> Any:
         """The place of each maximum within its window, after a call: an int64 tensor of the shape of the output."""
         return max_pooling_2d(self._input, return_indices=True, **self.options)[1]
+
+
+class DropoutObject(FunctionObject):
+    """Dropout as an object, which draws its mask in its first call and keeps it; it drops in test mode, too.
+
+    Source: chainer.functions.noise.dropout.Dropout.
+    """
+
+    def __init__(self, dropout_ratio: float, mask: Any = None, return_mask: bool = False) -> None:
+        if not 0.0 <= dropout_ratio < 1.0:
+            raise ValueError("the dropout ratio must be in the range [0, 1)")
+        self.dropout_ratio, self.mask = dropout_ratio, mask
+
+    def _run(self, inputs: Sequence[Any]) -> Any:
+        (x,) = inputs
+        if self.mask is None:
+            self.mask = torch.nn.functional.dropout(torch.ones_like(x), self.dropout_ratio)
+        return x * torch.as_tensor(self.mask, device=x.device)

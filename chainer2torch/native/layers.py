@@ -28,9 +28,11 @@ class LazyLinear(nn.LazyLinear):
     """Linear that takes its size from the first batch. Source: chainer.links.Linear with in_size None."""
 
     cls_to_become = Linear
+    filled_when_inferred = True  # where: helper.given_size, helper.link_attribute
 
     def initialize_parameters(self, input: torch.Tensor) -> None:
         """Takes the size from a batch."""
+        vars(self)["filled_when_inferred"] = True  # where: helper.given_size, helper.link_attribute
         super().initialize_parameters(input.flatten(1))
 
     def reset_parameters(self) -> None:

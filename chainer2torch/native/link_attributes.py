@@ -15,7 +15,13 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
     """What a module calls an attribute of Chainer's name; the name itself where it has no other."""
     names = {"padding": "pad", "dilation": "dilate", "kernel_size": "ksize"} if isinstance(module, _ConvNd) else {}
     if isinstance(module, (_NormBase, nn.LayerNorm, nn.GroupNorm)):
-        names |= {"weight": "gamma", "bias": "beta", "running_mean": "avg_mean", "running_var": "avg_var"}
+        names |= {
+            "weight": "gamma",
+            "bias": "beta",
+            "running_mean": "avg_mean",
+            "running_var": "avg_var",
+            "num_groups": "groups",
+        }
     elif isinstance(module, (nn.Linear, _ConvNd, nn.Embedding, nn.PReLU)):
         names |= {"weight": "W", "bias": "b", "in_features": "in_size", "out_features": "out_size"}
     names |= getattr(module, "_chainer_names", {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn as nn
@@ -24,6 +24,8 @@ class Bias(nn.Module):
     Source: chainer.links.Bias.
     """
 
+    _is_chain: ClassVar[bool] = False  # where: helper.AnyChain, helper.AnyChainOrList
+
     def __init__(self, axis: int = 1, shape: Any = None) -> None:
         super().__init__()
         self.axis = axis
@@ -40,6 +42,8 @@ class Bias(nn.Module):
 class ParameterLink(nn.Module):
     """Gives its parameter ``W``, which begins as an array. Source: chainer.links.Parameter."""
 
+    _is_chain: ClassVar[bool] = False  # where: helper.AnyChain, helper.AnyChainOrList
+
     def __init__(self, array: Any) -> None:
         super().__init__()
         self.W = nn.Parameter(torch.as_tensor(array).clone())
@@ -51,6 +55,8 @@ class ParameterLink(nn.Module):
 
 class PReLU(nn.Module):
     """``max(0, x) + W * min(0, x)``, with ``W`` on the axes behind the first. Source: chainer.links.PReLU."""
+
+    _is_chain: ClassVar[bool] = False  # where: helper.AnyChain, helper.AnyChainOrList
 
     def __init__(self, shape: Any = (), init: Any = 0.25) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ from chainer2torch.analysis.kinds import NONE, UNKNOWN, Inst, Kind, Ref, options
 from chainer2torch.analysis.module_index import ClassInfo, ModuleInfo
 from chainer2torch.plan.native.imports import groups
 from chainer2torch.plan.questions import freezing, own_rules
+from chainer2torch.plan.questions.asked_classes import asked_names
 from chainer2torch.plan.questions.exchanged_arrays import exchanges_arrays
 from chainer2torch.plan.questions.npz_blocks import block_of
 from chainer2torch.plan.questions.shared_links import hides_setups, shares_parameters
@@ -44,6 +45,7 @@ _INSIDE_ITERATORS = frozenset(
 _BEFORE_ORDER = 4  # arguments of a SerialIterator before its order_sampler; the other iterators have more
 _ITERATOR_MAKERS = frozenset({"create_multi_node_iterator", "create_synchronized_iterator"})
 _IMAGE_SETS = frozenset({"chainer.datasets.ImageDataset", "chainer.datasets.LabeledImageDataset"})
+_INITIALIZERS = ("chainer.initializers.", "chainer.Initializer")
 _READERS = frozenset({"numpy.load", "h5py.File"})
 _ARCHIVES = frozenset(f"chainer.serializers.{way}_{kind}" for way in ("save", "load") for kind in ("hdf5", "npz"))
 
@@ -371,12 +373,18 @@ def _exchanging_arrays(analysis: Analysis) -> frozenset[int]:
     return _with(analysis, exchanges_arrays)
 
 
+def _asking_for_initializers(analysis: Analysis) -> frozenset[int]:
+    """The programs that ask whether something is an initializer: torch.nn.init has functions."""
+    return _with(analysis, lambda a, m: any(name.startswith(_INITIALIZERS) for name in asked_names(a, m)))
+
+
 _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(
     {
         "looks_into_optimizers": _looking_into_optimizers,
         "looks_into_iterators": _looking_into_iterators,
         "builds_on_image_sets": _building_on_image_sets,
         "exchanges_arrays": _exchanging_arrays,
+        "asks_for_initializers": _asking_for_initializers,
     }
 )
 

@@ -36,6 +36,7 @@ _ALIASES = {
     "collections.abc": "abc",
     "copy": "copy",
     "functools": "functools",
+    "inspect": "inspect",
     "math": "math",
     "os": "os",
     "ignite": "ignite",

@@ -87,6 +87,7 @@ TEMPLATE_ROOTS = frozenset(
         "contextlib",
         "copy",
         "functools",
+        "inspect",
         "math",
         "parameterized",
         "pfrl",

@@ -127,6 +127,7 @@ LONG_BESIDE = {
         {"StateReader", "StateWriter", "DictionarySerializer", "NpzDeserializer"},
     ),
     **dict.fromkeys(("check_backward", "numerical_grad"), {"check_double_backward"}),
+    **dict.fromkeys(("Constant", "NaN"), {"Initializer"}),  # the base of all initializers, which programs ask for
     "parameterize": {"fix_random", "parameterize_pytest"},
     # programs with other distributions, or divergences of their own
     **dict.fromkeys(

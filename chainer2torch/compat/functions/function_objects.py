@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from chainer2torch.compat.functions.own_functions import FunctionNode
 from chainer2torch.compat.functions.pooling import max_pooling_2d
 from chainer2torch.compat.functions.windows import per_axis
@@ -82,3 +84,25 @@ class MaxPooling2D(FunctionObject):
     @indexes.setter
     def indexes(self, value: Any) -> None:
         self._indexes = value
+
+
+class DropoutObject(FunctionObject):
+    """Dropout as an object, which draws its mask in its first call and keeps it; it drops in test mode, too.
+
+    Args:
+        dropout_ratio: Probability in [0, 1), else ValueError.
+        mask: What to multiply with instead of a random mask; it holds the scale already.
+        return_mask: Without a meaning: ``mask`` is there after the first call.
+    Source: chainer.functions.noise.dropout.Dropout.
+    """
+
+    def __init__(self, dropout_ratio: float, mask: Any = None, return_mask: bool = False) -> None:
+        if not 0.0 <= dropout_ratio < 1.0:
+            raise ValueError("the dropout ratio must be in the range [0, 1)")
+        self.dropout_ratio, self.mask = dropout_ratio, mask
+
+    def _run(self, inputs: Sequence[Any]) -> Any:
+        (x,) = inputs
+        if self.mask is None:
+            self.mask = torch.nn.functional.dropout(torch.ones_like(x), self.dropout_ratio)
+        return x * torch.as_tensor(self.mask, device=x.device)

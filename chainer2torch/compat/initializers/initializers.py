@@ -151,11 +151,8 @@ class HeUniform(_RandomUniform):
         return self.scale * math.sqrt(6 / get_fans(shape)[0])
 
 
-class Constant(Initializer):
-    """Fills with ``fill_value``: a number, or an array or tensor that broadcasts.
-
-    Source: chainer.initializers.Constant.
-    """
+class _Filling(Initializer):
+    """Fills with ``fill_value``: a number, or an array or tensor that broadcasts."""
 
     def __init__(self, fill_value: Any, dtype: Any = None) -> None:
         super().__init__(dtype)
@@ -167,21 +164,28 @@ class Constant(Initializer):
             array.copy_(value if isinstance(value, torch.Tensor) else torch.tensor(np.array(value)))
 
 
-class Zero(Constant):
+class Constant(_Filling):
+    """Fills with ``fill_value``: a number, or an array or tensor that broadcasts.
+
+    Source: chainer.initializers.Constant.
+    """
+
+
+class Zero(_Filling):
     """Fills with 0. Source: chainer.initializers.Zero."""
 
     def __init__(self, dtype: Any = None) -> None:
         super().__init__(0.0, dtype)
 
 
-class One(Constant):
+class One(_Filling):
     """Fills with 1. Source: chainer.initializers.One."""
 
     def __init__(self, dtype: Any = None) -> None:
         super().__init__(1.0, dtype)
 
 
-class NaN(Constant):
+class NaN(_Filling):
     """Fills with NaN. Source: chainer.initializers.NaN."""
 
     def __init__(self, dtype: Any = None) -> None:

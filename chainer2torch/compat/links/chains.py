@@ -93,6 +93,8 @@ class _ChainTest(type):
     def __subclasscheck__(cls, other: type) -> bool:
         if not issubclass(other, nn.Module) or issubclass(other, (nn.ModuleList, nn.Sequential)):
             return False
+        if issubclass(other, nn.ModuleDict):  # Chain(name=link) in the native style
+            return True
         theirs = next(base for base in other.__mro__ if base.__module__.startswith("torch.nn."))
         return getattr(other, "_is_chain", theirs is nn.Module and other is not nn.Module)
 

@@ -180,6 +180,8 @@ def own_attribute_name(module: nn.Module, name: str) -> str:
         return "weight"  # computed: no parameter
     if isinstance(module, nn.Linear):
         return {"in_size": "in_features", "out_size": "out_features"}.get(name, name)
+    if isinstance(module, nn.GroupNorm) and name == "groups":
+        return "num_groups"
     if isinstance(module, _ConvNd):
         return {"pad": "padding", "dilate": "dilation", "ksize": "kernel_size"}.get(name, name)
     return name

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Ref
+from chainer2torch.analysis.kinds import UNKNOWN, Ref, options
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -14,11 +14,12 @@ from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.names import emit_value
 from chainer2torch.rules.table import Row
 
+_FUNCTIONS = "chainer.functions."
 _PLACES = (ast.Call, ast.keyword, ast.Assign, ast.IfExp, ast.Dict, ast.List, ast.Tuple, ast.arguments)
 
 
 def passed_function(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
-    """``activation=F.leaky_relu``: a functools.partial, unless it is compared or called with a setting somewhere."""
+    """``activation=F.leaky_relu``: a functools.partial, unless it is compared, asked, or called with a setting."""
     parent = context.source.parents.get(node)
     assert isinstance(node, (ast.Name, ast.Attribute))
     if isinstance(parent, ast.Call) and parent.func is node:
@@ -30,7 +31,7 @@ def passed_function(context: Context, decisions: Decisions, node: ast.AST, row: 
     plain = isinstance(parent, _PLACES) and not partial and not key and not _names_it(parent)
     callers = [context.analysis.once(_settings).get(setting, frozenset()) for setting in settings]
     asked = any(name != row.name.rpartition(".")[2] for names in callers for name in names)
-    if not plain or asked or _is_compared(context, node):
+    if not plain or asked or _is_compared(context, node) or context.analysis.once(_asks_functions):
         emit_value(context, decisions, node, row)
         return
     decisions.replace(node, form, {})
@@ -65,6 +66,21 @@ def _settings(analysis: Analysis) -> Mapping[str, frozenset[str]]:
             for keyword in call.keywords:
                 found.setdefault(str(keyword.arg), set()).add(name)
     return {keyword: frozenset(names) for keyword, names in found.items()}
+
+
+def _asks_functions(analysis: Analysis) -> bool:
+    """Whether the project asks what may be a function for its name, or for its type: a partial has no name."""
+    modules = analysis.project.modules.values()
+    named = [node.value for module in modules for node in module.source.attributes.get("__name__", ())]
+    calls = (call for m in modules if "isfunction" in m.source.text for call in m.source.of(ast.Call))
+    named += [call.args[0] for call in calls if analysis.kind(call.func) == Ref("inspect.isfunction") and call.args]
+    return any(
+        not (isinstance(value, ast.Attribute) and value.attr == "__class__")
+        and any(
+            k == UNKNOWN or isinstance(k, Ref) and k.name.startswith(_FUNCTIONS) for k in options(analysis.kind(value))
+        )
+        for value in named
+    )
 
 
 def _is_compared(context: Context, node: ast.Name | ast.Attribute) -> bool:

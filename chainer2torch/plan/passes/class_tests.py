@@ -8,6 +8,7 @@ from chainer2torch.analysis.flow import Analysis
 from chainer2torch.analysis.kinds import UNKNOWN, Inst, Ref, Tensor, options
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.asked_forms import asked_forms, counted_too
 from chainer2torch.plan.questions.sequentials import sequential_classes
 from chainer2torch.plan.questions.torch_classes import BATCH_NORMALIZATION, may_have_axes, torch_classes, words
 from chainer2torch.plan.parts.fed_arrays import is_fed_arrays
@@ -82,7 +83,8 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
         return
     if row is None or name is None or row.value is None or row.state == "manual":
         return
-    made = list(torch_classes(row)) if name.startswith("chainer.links.") else []
+    forms = asked_forms(context, row.name)
+    made = forms or (list(torch_classes(row)) if name.startswith("chainer.links.") else [])
     if name == "chainer.ChainList":
         made = list(sequential_classes(context)) if _mentioned(context, "Sequential") else []
         lists = [other for other in context.rules.rows if other.startswith(_LISTS)]  # only these rows are read
@@ -115,12 +117,13 @@ def _class_test(context: Context, decisions: Decisions, node: ast.expr, test: as
             decisions.mark(node, row, row.name, "exact" if arrays else "review", "" if arrays else _REFUSED)
             return
         state, note = "review", "an array on the model's device is a tensor, too: true for it here, not in Chainer"
-    elif not made:
+    elif not made and not counted_too(context, row.name):
         return
-    also = _also(context, row, made)
+    also = _also(context, row, made) if not forms else []
+    also += counted_too(context, row.name)
     if also and not _are_asked_for(context, test, also):
         state, note, quiet = "review", f"{' and '.join(also)} may become the same class", False
-    decisions.replace(node, _asked(context, row, made, new), {})
+    decisions.replace(node, _asked(context, row, made[1:], made[0]) if forms else _asked(context, row, made, new), {})
     decisions.use(node)
     decisions.mark(node, row, row.name, state, note, quiet=quiet)
 

@@ -10,6 +10,7 @@ from chainer2torch.analysis.kinds import Func, Inst, Kind, Ref, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo, FuncInfo
 from chainer2torch.analysis.source import nodes_of
 from chainer2torch.plan.context import Context
+from chainer2torch.plan.questions.asked_classes import is_asked
 
 SEQUENTIAL = "chainer.Sequential"
 MODULES = MappingProxyType(
@@ -59,7 +60,7 @@ def _all_are_plain(analysis: Analysis) -> bool:
     """Whether each place that names `chainer.Sequential` is a call that makes an nn.Sequential."""
     for module in analysis.project.modules.values():
         for node in module.source.of(ast.Name, ast.Attribute):
-            if analysis.kind(node) == Ref(SEQUENTIAL):
+            if analysis.kind(node) == Ref(SEQUENTIAL) and not is_asked(analysis, module, node):
                 call = module.source.parents.get(node)
                 if not isinstance(call, ast.Call) or call.func is not node or not _is_plain(analysis, call):
                     return False
