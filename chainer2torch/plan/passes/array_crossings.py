@@ -48,7 +48,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
+from chainer2torch.plan.parts.sequences_of_numbers import as_one_tensor, as_sequences, is_repeated
 from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
@@ -383,8 +383,8 @@ def _in_one_dtype(context: Context, decisions: Decisions, node: ast.BinOp, left:
 
 def _of_numbers(kind: Kind, other: Kind) -> str:
     """What makes a tensor of numbers in a list beside an array, or of what is an array here and a number there."""
-    if _is_array(other) and holds_numbers(kind):
-        return "torch.as_tensor(numpy.asarray(value))"
+    if _is_array(other) and (template := as_one_tensor(kind)):
+        return template
     return "compat.from_host(value)" if may_be_number_or_host_array(kind) else ""
 
 
