@@ -34,7 +34,9 @@ def handed_arrays(context: Context, decisions: Decisions, call: ast.Call, callee
 def _is_of_host_at_times(kind: Kind) -> bool:
     """Whether it is an array of the host on some ways, and on all others an array, too."""
     kinds = options(kind)
-    return any(isinstance(k, HostArray) for k in kinds) and all(isinstance(k, (Batch, HostArray, Tensor)) for k in kinds)
+    return any(isinstance(k, HostArray) for k in kinds) and all(
+        isinstance(k, (Batch, HostArray, Tensor)) for k in kinds
+    )
 
 
 def _kinds(context: Context, function: Func, place: int | str) -> Iterator[Kind]:

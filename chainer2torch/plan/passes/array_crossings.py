@@ -332,7 +332,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
-            beside_others(context, decisions, side, kind, other, at)
+            if beside_others(context, decisions, side, kind, other, at):
+                return
             continue
         if kind == UNKNOWN and is_held_by_class(context, at):  # its callers may hand arrays of NumPy
             wrap(context, decisions, side, tensor_of(context, side))
@@ -356,8 +357,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         elif is_host_perhaps(context, side):
             if _is_array(other):
                 wrap(context, decisions, side, "compat.from_host(value)")
-            else:
-                meets_variable(context, decisions, side, at)
+            elif meets_variable(context, decisions, side, at):
+                return
     if not isinstance(node.op, ast.FloorDiv) or not floor_division(context, decisions, node):
         _in_one_dtype(context, decisions, node, left, right)
 
