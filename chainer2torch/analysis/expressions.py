@@ -400,7 +400,9 @@ class Expressions(Interpreter):
             self.reads(receiver.site, name)
             if of_chainer and not name.startswith("__"):
                 # or else somebody has put it there
-                return possible.put_there(self, data.of_heirs(self, owner, name), name)
+                found = possible.put_there(self, data.of_heirs(self, owner, name), name)
+                layer = name == "forward" and self.rules.is_subclass(owner, "chainer.Link") and owner not in PLAIN_LINKS
+                return Method(receiver, name) if layer and found is UNKNOWN else found  # `super().forward(x)`
             return host_libraries.member(owner, name) or (Method(receiver, name) if receiver.cls == owner else UNKNOWN)
         if row.attribute or row.signature is None:
             found = member_kind(row.name, receiver) or parse_spec(row.returns)

@@ -47,6 +47,11 @@ def ask_once(results: Mapping[str, ResultLike], reported: Iterable[str]) -> None
         results[path].code = _lines(text).sub(functools.partial(_with, more), results[path].code, 1)
 
 
+def alone(code: str) -> str:
+    """The code without what markers say of other files: a run that finds a place answered counts one file less."""
+    return re.sub(_AND_IN_OTHERS, "", code)
+
+
 def _told(code: str, text: str) -> str:
     """The code in which the words of a marker stand beside the import that it explains: an error shows them there.
 

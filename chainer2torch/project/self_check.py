@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chainer2torch.project.asked_once import ask_once
+from chainer2torch.project.asked_once import alone, ask_once
 from chainer2torch.project.files import FileError
 from chainer2torch.project.output import Change
 from chainer2torch.project.scan import Project
@@ -38,7 +38,7 @@ def _check(tree: Tree, changes: dict[str, Change], engine: Engine) -> Iterable[F
             result = results[path]
             if result.error:
                 yield _defect(tree, path, f"a second run fails ({result.error})", None)
-            elif result.code != texts[path]:
+            elif alone(result.code) != alone(texts[path]):
                 line = _first_difference(texts[path], result.code)
                 yield _defect(tree, path, "a second run would change the migrated file again", line)
 

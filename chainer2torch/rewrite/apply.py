@@ -55,6 +55,8 @@ from chainer2torch.rewrite.suite_lines import (
     rebuilt,
     missing_comments,
     pass_line,
+    is_idle_branch,
+    with_end_of_line,
     without_last_semicolon,
     without_self_assignments,
 )
@@ -225,8 +227,9 @@ class _Rewriter:
         if isinstance(original, cst.IndentedBlock) and all(isinstance(s, cst.EmptyLine) for s in updated.body):
             return updated.with_changes(body=[*updated.body, pass_line()])
         if isinstance(original, cst.SimpleStatementSuite) and updated is not original:
+            updated = updated if self.in_class else without_self_assignments(original, updated)
             return updated.with_changes(body=without_last_semicolon(updated.body) or [cst.Pass()])
-        return updated
+        return [] if is_idle_branch(original, updated) else updated
 
     def _expression(self, original: cst.BaseExpression, updated: Any, span: Span) -> Any:
         edit, before = self.replaces.get(span), updated
@@ -369,7 +372,7 @@ class _Rewriter:
         if not body:
             return [node]
         if node.trailing_whitespace.comment is not None:
-            body[-1] = _with_end_of_line(body[-1], node.trailing_whitespace)
+            body[-1] = with_end_of_line(body[-1], node.trailing_whitespace)
         if isinstance(node.body[0], cst.Expr):
             body = beside_assignments(node.body[0].value, body)
         comments = [*node.leading_lines, *missing_comments([node.with_changes(leading_lines=())], body)]
@@ -398,13 +401,6 @@ class _Rewriter:
         """The new node of an operand that may come to stand outside of the parentheses it stood in."""
         node = self.updated.get(span)
         return ending_alone(node) if node is not None and "\n" in self.source.text[slice(*span)] else node
-
-
-def _with_end_of_line(statement: Any, end: cst.TrailingWhitespace) -> Any:
-    """A statement with the comment of another one behind it: of a compound statement, behind its first line."""
-    if isinstance(statement, cst.SimpleStatementLine):
-        return statement.with_changes(trailing_whitespace=end)
-    return statement.with_changes(body=statement.body.with_changes(header=end))
 
 
 __all__ = ["Applied", "apply", "parse", "training"]

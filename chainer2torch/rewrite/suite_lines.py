@@ -16,6 +16,8 @@ from chainer2torch.plan.edits import Comment, ReplaceStatement, StatementEdit
 from chainer2torch.rewrite import import_edits, spans
 from chainer2torch.rewrite.printing import all_fields, code_of
 
+_OF_CLASSES = frozenset({"compat.is_variable", "isinstance"})
+
 
 def line_of(original: Any, node: Any) -> list[Any]:
     """A line of small statements, some of which may have gone."""
@@ -66,6 +68,37 @@ def _assigns_itself(statement: Any) -> bool:
         return False
     target, value = statement.targets[0].target, statement.value
     return isinstance(target, cst.Name) and isinstance(value, cst.Name) and target.value == value.value
+
+
+def is_idle_branch(original: Any, node: Any) -> bool:
+    """Whether an ``if`` of which nothing is left to do asks nothing but what a value is, and no comment explains it.
+
+    ``if not isinstance(x, Variable): x = Variable(x)`` where ``x`` is a tensor for sure.
+    """
+    if (
+        not isinstance(node, cst.If)
+        or original.orelse is not None
+        or not _is_idle(node.body)
+        or _is_idle(original.body)
+    ):
+        return False
+    return _asks_nothing(node.test) and not _has_comment(original)
+
+
+def _is_idle(block: Any) -> bool:
+    lines = block.body if isinstance(block, cst.IndentedBlock) else [block]
+    return all(is_pass(line) for line in lines)
+
+
+def _asks_nothing(test: Any) -> bool:
+    """Whether a condition is a name, or ``isinstance`` of one: nobody notices whether it was asked."""
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not) and _asks_nothing(test.expression)
+    if isinstance(test, cst.BooleanOperation):
+        return _asks_nothing(test.left) and _asks_nothing(test.right)
+    if isinstance(test, cst.Call):
+        return code_of(test.func) in _OF_CLASSES and bool(test.args) and isinstance(test.args[0].value, cst.Name)
+    return isinstance(test, cst.Name)
 
 
 def comments_above(node: Any) -> list[cst.EmptyLine]:
@@ -249,5 +282,13 @@ def pass_line() -> cst.SimpleStatementLine:
 
 
 def is_pass(node: Any) -> bool:
-    """Whether a line is nothing but ``pass``."""
-    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
+    """Whether a line, or what stands behind a colon, is nothing but ``pass``."""
+    lines = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    return isinstance(node, lines) and len(node.body) == 1 and isinstance(node.body[0], cst.Pass)
+
+
+def with_end_of_line(statement: Any, end: cst.TrailingWhitespace) -> Any:
+    """A statement with the comment of another one behind it: of a compound statement, behind its first line."""
+    if isinstance(statement, cst.SimpleStatementLine):
+        return statement.with_changes(trailing_whitespace=end)
+    return statement.with_changes(body=statement.body.with_changes(header=end))

@@ -69,3 +69,54 @@ def test_a_batch_beside_an_array_of_float64_is_such_an_array(dtype, rtol):
     for expected, found in zip(theirs, ours, strict=True):
         assert np.asarray(found).dtype == expected.dtype == np.dtype(dtype), code
         np.testing.assert_allclose(found, expected, rtol=rtol)
+
+
+LOADED = """
+import os
+
+
+class Net(chainer.Chain):
+    def __init__(self, scale=0.25):
+        super().__init__()
+        self.scale = scale
+
+    def noise(self, x, near, d):
+        v = chainer.Variable(d)
+        eps = self.scale * near
+        return [F.transpose(eps * F.transpose(v)), eps - F.exp(v), eps ** F.exp(v), F.exp(v) / eps{last}]
+
+    def handed(self, x, near, d):
+        return self.noise(x, near, d)
+
+
+class Updater(chainer.training.StandardUpdater):
+    def update_core(self):
+        batch, index = self.get_iterator('main').next()
+        x = chainer.Variable(self.converter(batch, self.device))
+        self.get_optimizer('main').target.handed(x, index, batch)
+
+
+def run(xs):
+    near = np.load(os.environ['NEAR'] + '.npy')
+    x = np.ones((2, 2), '{dtype}')
+    return [v.array for v in Net().handed(x, near[np.random.RandomState(0).permutation(2)], x / 3)]
+"""
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("f", 1e-6), ("d", 1e-14)])
+def test_what_may_be_an_array_stands_before_an_expression(dtype, rtol, tmp_path, monkeypatch):
+    """It is read first, and made a tensor of the dtype of what is computed behind it."""
+    np.save(tmp_path / "near.npy", np.full((2, 2), 1 / 3.0))
+    monkeypatch.setenv("NEAR", str(tmp_path / "near"))
+    theirs, ours, code = run(LOADED.format(dtype=dtype, last=""))
+    for expected, found in zip(theirs, ours, strict=True):
+        assert np.asarray(found).dtype == expected.dtype == np.dtype(dtype), code
+        np.testing.assert_allclose(found, expected, rtol=rtol)
+    assert "compat.beside(eps, y := torch.exp(v)) ** y" in code, code
+
+
+def test_an_operator_without_such_a_form_is_a_question():
+    found = [
+        s.message for s in migrated(LOADED.format(dtype="f", last=", eps @ F.exp(v)")).sites if s.state == "review"
+    ]
+    assert sum("the other side may be a Variable" in message for message in found) == 1, found

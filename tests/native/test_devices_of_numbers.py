@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.support.native_snippets import run
+from tests.support.native_snippets import migrated, run
 
 PROGRAM = """
 import chainer.links as L
@@ -58,3 +58,17 @@ def test_the_device_of_what_computes():
         np.testing.assert_allclose(np.asarray(one), other.detach().numpy(), rtol=1e-5)
     assert "torch.eye(k, dtype=torch.float32, device=t.device)" in code, code
     assert "torch.sqrt(torch.sum(w ** 2, dim=1))" in code and "array_module" not in code, code
+
+
+def test_the_number_of_the_gpu_that_an_array_is_on() -> None:
+    """CuPy's device has an ``id``, a torch.device none: it raised."""
+    code = migrated("""
+
+def f(x):
+    y = F.relu(chainer.Variable(x)).array
+    device = y.device
+    with chainer.cuda.get_device_from_id(device.id):
+        return y.device.id, chainer.cuda.get_device_from_id(y.device.id)
+""").code
+    assert ".device.id" not in code and "device.id" not in code, code
+    assert "compat.device_number(y.device)" in code and "compat.device_number(device)" in code

@@ -49,3 +49,41 @@ def test_a_base_calls_what_its_heirs_have(call: str) -> None:
     for a, b in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(np.asarray(b), a, rtol=1e-6)
     assert "torch.as_tensor(x)" in code
+
+
+EITHER = """
+class Model(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = chainer.links.Linear(2, 3, initialW=np.arange(6, dtype='f').reshape(3, 2))
+
+    def forward(self, x):
+        return F.tanh(self.a(x))
+
+    def aside(self, x):
+        return self.forward(x)
+
+    def loss(self, x):
+        return F.sum(self.forward(x)) / x.shape[0]
+
+
+class Updater(chainer.training.StandardUpdater):
+    def update_core(self):
+        batch = self.converter(self.get_iterator('main').next(), self.device)
+        self.get_optimizer('main').update(self.get_optimizer('main').target.loss, batch)
+        self.get_optimizer('main').target.loss(batch)
+
+
+def run(xs):
+    model = Model()
+    x = np.ones((4, 2), 'f')
+    return [model.loss(x).array, model.loss(chainer.Variable(x)).array, eval('model')(chainer.Variable(x)).array]
+"""
+
+
+def test_what_is_an_array_of_the_host_on_some_ways_alone() -> None:
+    theirs, ours, code = run(EITHER)
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(np.asarray(b), a, rtol=1e-6)
+    assert "self.forward(torch.as_tensor(x))) / x.shape[0]" in code

@@ -20,14 +20,15 @@ _NOT_SEEN = "the array gets torch's default dtype; in Chainer it gets that of th
 
 def beside_others(
     context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind, at: ast.expr
-) -> None:
-    """A value beside one that is no tensor for sure, at ``at``."""
+) -> bool:
+    """A value beside one that is no tensor for sure, at ``at``. Whether the whole operation is written anew."""
     if _is_of_host(kind) and _may_be_variable_alone(context, at):
-        meets_variable(context, decisions, side, at)
-    elif may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
+        return meets_variable(context, decisions, side, at)
+    if may_be_array(context, side) and _is_of_host(other) and not _goes_to_chainer(context, side):
         wrap(context, decisions, side, "compat.to_host(value)")
     elif not _of_either(context, decisions, side, kind, other):
         beside_unknown(context, decisions, side, kind, other, at)
+    return False
 
 
 def _may_be_variable_alone(context: Context, node: ast.expr) -> bool:
@@ -38,18 +39,27 @@ def _may_be_variable_alone(context: Context, node: ast.expr) -> bool:
     return sure and may_be_variable(context, node)
 
 
-def meets_variable(context: Context, decisions: Decisions, array: ast.expr, at: ast.expr) -> None:
-    """Makes a tensor of an array where the value at ``at`` is one: PyTorch's operators take no arrays of NumPy."""
+def meets_variable(context: Context, decisions: Decisions, array: ast.expr, at: ast.expr) -> bool:
+    """Makes a tensor of an array where the value at ``at`` is one: PyTorch's operators take no arrays of NumPy.
+
+    Whether the whole operation is written anew.
+    """
     if is_read_again(at):
         wrap(context, decisions, array, "compat.beside(value, other)", other=at)
-        return
+        return False
     node = context.source.parents.get(array)
     name = _free_name(context, node) if isinstance(node, ast.BinOp) else None
-    if name is None or isinstance(node, ast.BinOp) and array is node.left:  # read before the other side is there
+    sign = _SIGNS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+    if name is None or not isinstance(node, ast.BinOp) or array is node.left and sign is None:
         decisions.mark(array, None, "numpy.ndarray", "review", _MAY_MEET, "C2T320")
+    elif array is node.left:  # it is read before the other side is there
+        template = f"compat.beside(value, {name} := other) {sign} {name}"
+        decisions.replace(node, template, {"value": context.operand(array), "other": context.operand(at)})
+        return True
     else:
         wrap(context, decisions, at, f"({name} := value)")
         wrap(context, decisions, array, f"compat.beside(value, {name})")
+    return False
 
 
 def _of_either(context: Context, decisions: Decisions, side: ast.expr, kind: Kind, other: Kind) -> bool:

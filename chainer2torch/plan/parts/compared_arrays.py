@@ -12,7 +12,7 @@ from chainer2torch.plan.parts.host_arrays import comes_from_host, is_moved_to_de
 from chainer2torch.plan.parts.host_values import is_held_by_anything, wrap
 from chainer2torch.plan.parts.receivers import is_held_array
 from chainer2torch.plan.questions.perhaps import may_be_array
-from chainer2torch.plan.parts.sequences_of_numbers import holds_numbers
+from chainer2torch.plan.parts.sequences_of_numbers import BY_NUMPY, as_one_tensor
 
 
 def compared_as_tensors(context: Context, decisions: Decisions, node: ast.Compare) -> None:
@@ -29,8 +29,8 @@ def compared_as_tensors(context: Context, decisions: Decisions, node: ast.Compar
     for side, kind in zip(sides, kinds):
         if may_be_host_array(kind) or kind == UNKNOWN and comes_from_host(context, side):
             wrap(context, decisions, side, tensor_of(context, side))
-        elif holds_numbers(kind) and any(_is_array(other) for other in kinds):
-            wrap(context, decisions, side, "torch.as_tensor(numpy.asarray(value))")
+        elif any(_is_array(other) for other in kinds) and (template := as_one_tensor(kind)):
+            wrap(context, decisions, side, template)  # Python says False for `==` of a list and a tensor
 
 
 def _may_be_labels(context: Context, node: ast.expr) -> bool:
@@ -65,7 +65,7 @@ def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr]
         return
     for at, held in enumerate(sides):
         other, kind = sides[1 - at], kinds[1 - at]
-        if _may_be_tensor(kinds[at]) and all(isinstance(k, HostArray) for k in options(kind)):
+        if _may_be_tensor(kinds[at]) and _is_on_host(kind):
             wrap(context, decisions, held, "compat.to_host(value)")  # `boxes >= scale`: an element of an array at times
             continue
         attribute = isinstance(held, ast.Attribute) and is_held_array(context, held)
@@ -74,8 +74,13 @@ def _held_compared(context: Context, decisions: Decisions, sides: list[ast.expr]
             continue
         if is_moved_to_device(kind):
             wrap(context, decisions, other, tensor_of(context, other))
-        elif all(isinstance(k, HostArray) for k in options(kind)):
+        elif _is_on_host(kind):
             wrap(context, decisions, held, "compat.to_host(value)")
+
+
+def _is_on_host(kind: Kind) -> bool:
+    """Whether it is an array on the host, or a sequence that becomes one beside such an array."""
+    return all(isinstance(k, HostArray) or as_one_tensor(k) == BY_NUMPY for k in options(kind))
 
 
 __all__ = ["compared_as_tensors"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Lst, Ref, Tensor, Tup, scalar_type
+from chainer2torch.analysis.kinds import Bottom, Dct, HostArray, Kind, Lst, Ref, Tensor, Tup, options, scalar_type
 from chainer2torch.analysis.models.array_operators import repeats
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -14,6 +14,8 @@ from chainer2torch.plan.questions.only_values import only_value
 
 # the parameters, as Chainer's and NumPy's functions call them
 _OF_NUMBERS = frozenset({"axes", "destination", "newshape", "output_shape", "reps", "shape", "source"})
+BY_NUMPY = "torch.as_tensor(numpy.asarray(value))"
+_NO_NUMBERS = frozenset({"NoneType", "bytes", "str"})
 _LAZY = frozenset({"filter", "map", "range", "reversed", "zip"})  # what Python makes without a list
 
 
@@ -37,10 +39,15 @@ def is_repeated(context: Context, node: ast.BinOp) -> bool:
     return repeats(node.op, context.analysis.kind(node.left), context.analysis.kind(node.right))
 
 
-def holds_numbers(kind: Kind) -> bool:
-    """Whether a value is a list or tuple of numbers, which NumPy takes as an array: ``z + [1, 2, 3]``."""
+def as_one_tensor(kind: Kind) -> str:
+    """What makes one tensor of a list or tuple, as NumPy makes an array of it beside one: ``z + [1, 2, 3]``; empty: it
+    is none, has no elements, or others than numbers, arrays and what nobody knows.
+    """
     items = (kind.element,) if isinstance(kind, Lst) else kind.items if isinstance(kind, Tup) else ()
-    return bool(items) and all(scalar_type(item) in ("int", "float") for item in items)
+    kinds = [option for item in items if not isinstance(item, Bottom) for option in options(item)]
+    if not kinds or any(isinstance(k, (Lst, Tup, Dct)) or scalar_type(k) in _NO_NUMBERS for k in kinds):
+        return ""
+    return "torch.stack(value)" if all(isinstance(k, Tensor) for k in kinds) else BY_NUMPY
 
 
 def _conversion(context: Context, node: ast.expr) -> str:
@@ -55,4 +62,4 @@ def _conversion(context: Context, node: ast.expr) -> str:
     return "tuple(value)" if lazy else ""
 
 
-__all__ = ["as_sequences", "holds_numbers", "is_repeated"]
+__all__ = ["BY_NUMPY", "as_one_tensor", "as_sequences", "is_repeated"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import Func, HostArray, Kind, Tensor, options
+from chainer2torch.analysis.kinds import Batch, Func, HostArray, Kind, Tensor, options
 from chainer2torch.analysis.module_index import FuncInfo
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -25,10 +25,18 @@ def handed_arrays(context: Context, decisions: Decisions, call: ast.Call, callee
     named = [(k.arg, k.value) for k in call.keywords if k.arg is not None]
     given: list[tuple[int | str, ast.expr]] = [*enumerate(call.args), *named]
     for place, argument in given:
-        if all(isinstance(kind, HostArray) for kind in options(context.analysis.kind(argument))):
+        if _is_of_host_at_times(context.analysis.kind(argument)):
             taken = [kind for function in functions for kind in _kinds(context, function, place)]
             if taken and all(isinstance(kind, Tensor) and not kind.array for kind in taken):
                 wrap(context, decisions, argument, tensor_of(context, argument))
+
+
+def _is_of_host_at_times(kind: Kind) -> bool:
+    """Whether it is an array of the host on some ways, and on all others an array, too."""
+    kinds = options(kind)
+    return any(isinstance(k, HostArray) for k in kinds) and all(
+        isinstance(k, (Batch, HostArray, Tensor)) for k in kinds
+    )
 
 
 def _kinds(context: Context, function: Func, place: int | str) -> Iterator[Kind]:

@@ -48,7 +48,7 @@ from chainer2torch.plan.parts.host_values import (
 )
 from chainer2torch.plan.parts.indices import subscript
 from chainer2torch.plan.parts.receivers import is_held_array
-from chainer2torch.plan.parts.sequences_of_numbers import as_sequences, holds_numbers, is_repeated
+from chainer2torch.plan.parts.sequences_of_numbers import as_one_tensor, as_sequences, is_repeated
 from chainer2torch.plan.parts.tested_arrays import asked_by_dtype, tested_class, tested_number, tested_type
 from chainer2torch.plan.parts.types_of_arrays import asserts_class
 from chainer2torch.plan.parts.unknown_arguments import unknown_as_tensors
@@ -332,7 +332,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         return
     for side, kind, other, at in ((node.left, left, right, node.right), (node.right, right, left, node.left)):
         if not all(isinstance(k, Tensor) for k in options(other)):
-            beside_others(context, decisions, side, kind, other, at)
+            if beside_others(context, decisions, side, kind, other, at):
+                return
             continue
         if kind == UNKNOWN and is_held_by_class(context, at):  # its callers may hand arrays of NumPy
             wrap(context, decisions, side, tensor_of(context, side))
@@ -356,8 +357,8 @@ def _arithmetic(context: Context, decisions: Decisions, node: ast.BinOp) -> None
         elif is_host_perhaps(context, side):
             if _is_array(other):
                 wrap(context, decisions, side, "compat.from_host(value)")
-            else:
-                meets_variable(context, decisions, side, at)
+            elif meets_variable(context, decisions, side, at):
+                return
     if not isinstance(node.op, ast.FloorDiv) or not floor_division(context, decisions, node):
         _in_one_dtype(context, decisions, node, left, right)
 
@@ -383,8 +384,8 @@ def _in_one_dtype(context: Context, decisions: Decisions, node: ast.BinOp, left:
 
 def _of_numbers(kind: Kind, other: Kind) -> str:
     """What makes a tensor of numbers in a list beside an array, or of what is an array here and a number there."""
-    if _is_array(other) and holds_numbers(kind):
-        return "torch.as_tensor(numpy.asarray(value))"
+    if _is_array(other) and (template := as_one_tensor(kind)):
+        return template
     return "compat.from_host(value)" if may_be_number_or_host_array(kind) else ""
 
 
