@@ -49,6 +49,7 @@ def deconvolution_2d(
 ) -> Tensor:
     """A transposed convolution of a size that may be said. Source: chainer.functions.deconvolution_2d."""
     whole = F.conv_transpose2d(x, W, None, stride, groups=groups, dilation=dilate)
-    size = [n - 2 * p for n, p in zip(whole.shape[2:], _pair(pad))] if outsize is None else outsize
+    fitting = [n - 2 * p for n, p in zip(whole.shape[2:], _pair(pad))]
+    size = [n if given is None else given for n, given in zip(fitting, outsize or (None, None))]
     y = _part(whole, pad, size)
     return y if b is None else y + b.reshape(-1, 1, 1)

@@ -191,7 +191,7 @@ def deconvolution_nd(
     b: torch.Tensor | None = None,
     stride: Any = 1,
     pad: Any = 0,
-    outsize: Sequence[int] | None = None,
+    outsize: Sequence[int | None] | None = None,
     dilate: Any = 1,
     groups: int = 1,
 ) -> torch.Tensor:
@@ -202,7 +202,7 @@ def deconvolution_nd(
         W: shape (c, out / groups, k_1, ..., k_n).
         b: shape (out,), or None.
         stride, pad, dilate: a number, or one for each axis.
-        outsize: the size of the result on each axis; it may differ by less than a stride from the default
+        outsize: the size of the result on each axis; it may differ by less than a stride from the default, None,
             ``stride * (d - 1) + (k - 1) * dilate + 1 - 2 * pad``.
         groups: number of groups of channels.
     Returns:
@@ -214,17 +214,18 @@ def deconvolution_nd(
     n = x.dim() - 2
     ksize = tuple(W.shape[2:])
     stride, pad, dilate = (per_axis(value, n) for value in (stride, pad, dilate))
-    if outsize is None:
-        outsize = [
-            get_deconv_outsize(d, k, s, p, d=e)
-            for d, k, s, p, e in zip(x.shape[2:], ksize, stride, pad, dilate, strict=True)
-        ]
-    _check_outsize(outsize, tuple(x.shape[2:]), ksize, stride, pad, dilate)
+    fitting = [
+        get_deconv_outsize(d, k, s, p, d=e)
+        for d, k, s, p, e in zip(x.shape[2:], ksize, stride, pad, dilate, strict=True)
+    ]
+    given = [None] * n if outsize is None else outsize
+    sizes = [size if own is None else own for size, own in zip(fitting, given, strict=True)]
+    _check_outsize(sizes, tuple(x.shape[2:]), ksize, stride, pad, dilate)
     if n > 3:
-        return _add_bias(_deconvolution_over_windows(x, W, outsize, stride, pad, dilate, groups), b)
+        return _add_bias(_deconvolution_over_windows(x, W, sizes, stride, pad, dilate, groups), b)
     deconvolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
     full = deconvolve(x, W, None, stride, groups=groups, dilation=dilate)
-    for axis, (out, p) in enumerate(zip(outsize, pad, strict=True), 2):
+    for axis, (out, p) in enumerate(zip(sizes, pad, strict=True), 2):
         missing = max(p + out - full.shape[axis], 0)
         full = F.pad(full, [*[0, 0] * (full.dim() - 1 - axis), 0, missing]).narrow(axis, p, out)
     return _add_bias(full, b)
