@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from chainer2torch.analysis.flow import Analysis
-from chainer2torch.analysis.kinds import Func, Inst, Ref, options
+from chainer2torch.analysis.kinds import Const, Dct, Func, HostArray, Inst, Lst, Ref, Scalar, Tup, options
 from chainer2torch.analysis.module_index import ClassInfo
 from chainer2torch.analysis.source import Source, nodes_of
 from chainer2torch.plan.context import Context
@@ -15,6 +15,7 @@ from chainer2torch.plan.questions.idle_loops import may_have_no_round
 _REGISTERING = frozenset({"init_scope", "add_link", "add_param"})
 _OF_LISTS = frozenset({"append", "insert", "extend"})
 _CONTAINERS = frozenset({"chainer.Chain", "chainer.ChainList", "chainer.Link", "chainer.Sequential"})
+_PLAIN = (Const, Dct, Func, HostArray, Lst, Ref, Scalar, Tup)  # what a Chain registers nothing of
 _FILLING = frozenset({"add_link", "add_param", "append", "extend", "init_scope", "insert"})
 
 
@@ -102,11 +103,22 @@ def _registers_nothing(analysis: Analysis, node: ast.AST, bare: set[ClassInfo]) 
 
 def _is_bare(analysis: Analysis, body: Sequence[ast.stmt], bare: set[ClassInfo]) -> bool:
     return all(
-        isinstance(statement, ast.If)
+        _is_plain(analysis, statement)
+        or isinstance(statement, ast.If)
         and _is_bare(analysis, statement.orelse, bare)  # without an ``else`` the condition may be false
         or isinstance(statement, ast.Assign)
         and any(isinstance(k, Inst) and k.cls in bare for k in options(analysis.kind(statement.value)))
         for statement in body
+    )
+
+
+def _is_plain(analysis: Analysis, statement: ast.stmt) -> bool:
+    """Whether a statement of a block assigns neither links nor parameters for sure: ``pass``, ``self.size = n``."""
+    if isinstance(statement, ast.Assign):
+        one = not any(isinstance(target, (ast.List, ast.Tuple)) for target in statement.targets)
+        return one and all(isinstance(k, _PLAIN) for k in options(analysis.kind(statement.value)))
+    return (
+        isinstance(statement, ast.Pass) or isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
 
 

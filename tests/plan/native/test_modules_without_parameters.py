@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chainer2torch.engine import migrate_source
 from chainer2torch.plan.options import Options
 from tests.support.native_programs import check
@@ -124,3 +126,22 @@ def train(model):
 def test_parameters_behind_conditions_may_all_be_lacking() -> None:
     """`Scale(3, use_gamma=False)` has none to ask for a device."""
     check(CONDITIONAL)
+
+
+@pytest.mark.parametrize(
+    ("body", "bare"),
+    [
+        ("pass", True),
+        ("self.size, self.fc = 3, chainer.links.Linear(2, 3)", False),
+        ("self.size = 3\n            self.f = F.relu\n            '''nothing else'''", True),
+        ("self.size = 3\n            self.w = chainer.Parameter(1., (3,))", False),
+        ("self.size = 3\n            self.held = held(size)", False),
+        ("self.held = size", False),
+    ],
+)
+def test_a_scope_that_registers_nothing(body: str, bare: bool) -> None:
+    """``next(self.parameters())`` of such a module raises; where it may have some, that is what stands there."""
+    text = TEXT.replace("        self.size = size\n", f"        with self.init_scope():\n            {body}\n")
+    code = migrate_source(text + "\n\ndef held(size):\n    return size()\n", options=Options(style="native")).code
+    found = "device=compat.device_of(self)" if bare else "device=next(self.parameters()).device"
+    assert f"torch.ones(self.size, dtype=torch.float32, {found})" in code, code
