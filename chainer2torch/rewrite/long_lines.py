@@ -26,7 +26,10 @@ _FORMATTED = tuple(getattr(tokenize, f"FSTRING_{end}", -1) for end in ("START", 
 
 @dataclasses.dataclass
 class _Piece:
-    """A token, the space before it, and the numbers of the pieces with the brackets that are open there."""
+    """A token, the space before it, and the numbers of the pieces with the brackets that are open there.
+
+    A ``lambda`` is one up to its colon: its parameters stay together.
+    """
 
     gap: str
     text: str
@@ -101,10 +104,11 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 def _number_brackets(pieces: list[_Piece]) -> None:
     brackets: tuple[int, ...] = ()
     for number, piece in enumerate(pieces):
-        if piece.text in _CLOSING:
+        of_lambda = piece.text == ":" and bool(brackets) and pieces[brackets[-1]].text == "lambda"
+        if piece.text in _CLOSING or of_lambda:
             brackets = brackets[:-1]
         piece.open = brackets
-        if piece.text in _OPENING:
+        if piece.text in _OPENING or piece.text == "lambda":
             brackets = (*brackets, number)
 
 
@@ -157,7 +161,12 @@ def _breaks(pieces: list[_Piece], start: int, stop: int, limit: int) -> Iterator
     for number in range(start + 1, stop):
         piece, last = pieces[number], pieces[number - 1]
         end = columns[number - 1] + len(last.text)
-        if not piece.open or end > limit or piece.text in _CLOSING:
+        if (
+            not piece.open
+            or end > limit
+            or piece.text in _CLOSING
+            or any(pieces[n].text == "lambda" for n in piece.open)
+        ):
             continue
         bracket = piece.open[-1]
         depth = len(piece.open) - outside

@@ -21,10 +21,11 @@ _FORMS = MappingProxyType(
         "chainer.training.extensions.PlotReport": "pytorch_pfn_extras.training.extensions.PlotReport",
     }
 )
+_GIVE_TUPLES = frozenset(f"get_{name}" for name in ("mnist", "fashion_mnist", "kuzushiji_mnist", "cifar10", "cifar100"))
 # other classes whose objects are of the class that is asked for, in PyTorch only
 _OTHERS = MappingProxyType(
     {
-        "chainer.dataset.DatasetMixin": frozenset({"TupleDataset", "DictDataset", "get_mnist", "get_cifar10"}),
+        "chainer.dataset.DatasetMixin": frozenset({"TupleDataset", "DictDataset"}),
         "chainer.iterators.SerialIterator": frozenset({"MultiprocessIterator", "MultithreadIterator"}),
         **{f"chainer.links.{name}": frozenset({name.replace("NStep", "NStepBi")}) for name in _STEPS},
     }
@@ -41,7 +42,7 @@ def asked_forms(context: Context, name: str) -> list[str]:
         return ["native.Classifier", *(["compat.Classifier"] if is_value(context.analysis, _CLASSIFIER) else [])]
     if name == "chainer.dataset.Iterator":
         short = has_short_iterators(context.analysis, context.module)
-        return [] if short else ["compat.Iterator", "native.SerialIterator"]
+        return [] if short else ["native.Iterator", "native.SerialIterator"]
     return [_FORMS[name]]
 
 
@@ -49,7 +50,10 @@ def counted_too(context: Context, name: str) -> list[str]:
     """Classes that the project names, and whose objects are of that class in PyTorch only."""
     if context.choices.style != "native":
         return []
-    return sorted(_OTHERS.get(name, frozenset()) & context.analysis.once(words))
+    named = context.analysis.once(words)
+    if not _GIVE_TUPLES.isdisjoint(named):
+        named |= {"TupleDataset"}
+    return sorted(_OTHERS.get(name, frozenset()) & named)
 
 
 __all__ = ["asked_forms", "counted_too"]
