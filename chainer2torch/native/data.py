@@ -22,10 +22,10 @@ class Batches:
     def __init__(
         self,
         loader: DataLoader[Any],
-        repeat: bool = True,  # where: repeat=
+        repeat: bool = True,  # where: repeat=, .repeat
     ) -> None:
         self.loader: Any = loader
-        self.repeat = repeat  # where: repeat=
+        self.repeat = repeat  # where: repeat=, .repeat
         self.reset()
 
     def reset(self) -> None:
@@ -40,7 +40,7 @@ class Batches:
 
     def __next__(self) -> Any:
         self.previous_epoch_detail = self.epoch_detail  # where: previous_epoch_detail
-        if self.is_new_epoch and not self.repeat:  # where: repeat=
+        if self.is_new_epoch and not self.repeat:  # where: repeat=, .repeat
             raise StopIteration
         if self._batches is None or self._inside == 0:
             self._batches = itertools.islice(self.loader, self._inside, None)  # type: ignore[assignment]

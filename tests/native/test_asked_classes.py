@@ -155,3 +155,41 @@ def test_functions_are_asked_nothing_without_chainers_among_them() -> None:
     np.testing.assert_array_equal(theirs[0].array, ours[0].detach().numpy())  # type: ignore[index]
     assert theirs[1] is ours[1] is False  # type: ignore[index]
     assert "inspect.isfunction(xs)" in code
+
+
+ASKED_OF_OBJECTS = {
+    "a Sequential turned round": "x = chainer.Sequential(F.relu, F.tanh)\n    x.reverse()\n    return len(x)",
+    "whether batches come again": "return chainer.iterators.SerialIterator([1, 2, 3], 2).repeat",
+    "the size of a layer that waits": "x = L.Linear(None, 3)\n    return x.in_size, x(xs[0]).shape, x.in_size",
+    "the size of a layer": "x = L.Linear(2, 3)\n    return x.in_size, x(xs[0]).shape",
+    "groups": "return L.GroupNormalization(2, 4).groups, Groups(3, 6).ask()",
+    "deconvolutions": "return Spread(2, 4, 3, dilate=2).ask(), L.Deconvolution2D(2, 4, 3).outsize",
+}
+CLASSES = """
+class Groups(L.GroupNormalization):
+    def ask(self):
+        return self.groups
+
+class Spread(L.Deconvolution2D):
+    def ask(self):
+        return self.dilate, self.outsize
+
+"""
+
+
+@pytest.mark.parametrize("name", ASKED_OF_OBJECTS)
+def test_attributes_and_methods_of_objects(name: str) -> None:
+    theirs, ours, code = run(f"{CLASSES}def run(xs):\n    {ASKED_OF_OBJECTS[name]}\n")
+    assert theirs == ours, code
+
+
+KEPT_NO_MORE = ["L.NStepLSTM.n_weights", "L.NStepBiGRU.use_bi_direction", "L.NStepGRU.ws", "L.LSTM.bias_init"]
+
+
+@pytest.mark.parametrize("name", KEPT_NO_MORE)
+def test_attributes_that_a_layer_no_longer_has_are_marked_in_classes_on_it(name: str) -> None:
+    cls, _, attribute = name.rpartition(".")
+    *_, code = run(
+        f"class Own({cls}):\n    def ask(self):\n        return self.{attribute}\n\ndef run(xs):\n    pass\n"
+    )
+    assert f"{attribute}: " in code, code

@@ -31,7 +31,7 @@ MODULES = MappingProxyType(
 _OF_CHAINER = frozenset(
     (
         *("append", "clear", "copy", "count", "count_by_layer_type", "extend", "flatten"),
-        *("index", "insert", "pop", "remove", "remove_by_layer_type", "repeat"),
+        *("index", "insert", "pop", "remove", "remove_by_layer_type", "repeat", "reverse"),
     )
 )
 
