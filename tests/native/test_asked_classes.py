@@ -162,6 +162,8 @@ ASKED_OF_OBJECTS = {
     "whether batches come again": "return chainer.iterators.SerialIterator([1, 2, 3], 2).repeat",
     "the size of a layer that waits": "x = L.Linear(None, 3)\n    return x.in_size, x(xs[0]).shape, x.in_size",
     "the size of a layer": "x = L.Linear(2, 3)\n    return x.in_size, x(xs[0]).shape",
+    "repeated normalizations": "x = L.BatchNormalization(2)\n    x.gamma.array[...] = 3\n"
+    "    return [float(y.gamma.array.sum()) for y in x.repeat(2)] + [float(x.copy('init').beta.array.sum())]",
     "groups": "return L.GroupNormalization(2, 4).groups, Groups(3, 6).ask()",
     "deconvolutions": "return Spread(2, 4, 3, dilate=2).ask(), L.Deconvolution2D(2, 4, 3).outsize",
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn as nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 
 from chainer2torch.compat.links.copies import copy_object, deepcopy
@@ -286,6 +287,10 @@ def _fill_again(link: nn.Module, original: nn.Module) -> None:
         return
     if own and _is_short_layer(link):
         link.reset_parameters()  # type: ignore[operator]
+        return
+    if isinstance(link, _BatchNorm):  # a class on torch's
+        for name, param in own.items():
+            nn.init.constant_(param, 1 if name == "weight" else 0)
         return
     for name, param in own.items():
         initializer = getattr(original._parameters[name], "initializer", None)
