@@ -7,11 +7,13 @@ import ast
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
 from chainer2torch.plan.edits import Operand, Unwrap
-from chainer2torch.plan.questions.init_scopes import init_scope_of, stays
+from chainer2torch.plan.questions.init_scopes import init_scope_of, own_scopes, stays
 from chainer2torch.plan.questions.layer_values import lines_of_layers
 from chainer2torch.plan.questions.layers import is_made_by_scope, layers_of_scope
 from chainer2torch.plan.questions.module_names import RENAMED, attribute_name
 from chainer2torch.rules.table import Row
+
+_OF_SOME = "Only classes of the project that write it have `init_scope` here; leave the block out for others."
 
 
 def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) -> None:
@@ -19,6 +21,8 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
 
     It stays where links ask whether they are within it.
     """
+    if isinstance(node, ast.Attribute) and is_own_scope(context, decisions, node):
+        return
     scope = init_scope_of(context, node)
     if scope is None:
         decisions.mark(node, row, row.name, "manual", "used in another form than `with self.init_scope():`")
@@ -45,6 +49,14 @@ def init_scope(context: Context, decisions: Decisions, node: ast.AST, row: Row) 
             decisions.mark(node, row, row.name, "review", RENAMED.format(written, target))
             return
     decisions.mark(node, row, row.name, row.state)
+
+
+def is_own_scope(context: Context, decisions: Decisions, node: ast.Attribute) -> bool:
+    """Whether it is one that the project writes, whose block stays; where some objects have none, a person is asked."""
+    own = own_scopes(context, node.value)
+    if any(own) and not all(own):
+        decisions.mark(node, None, "?.init_scope", "review", _OF_SOME, "C2T390")
+    return any(own)
 
 
 def _target(context: Context, layer: ast.Call) -> str:

@@ -15,7 +15,7 @@ from chainer2torch.plan.parts.array_attributes import attribute_of_array
 from chainer2torch.plan.parts.calls import emit_call
 from chainer2torch.plan.parts.other_members import without_rule
 from chainer2torch.plan.parts.fed_tensors import is_fed_tensor, means_the_same
-from chainer2torch.plan.parts.init_scope import init_scope
+from chainer2torch.plan.parts.init_scope import init_scope, is_own_scope
 from chainer2torch.plan.parts.unknown_casts import cast_of_unknown
 from chainer2torch.plan.parts.serializing import part_of_unknown_kind
 from chainer2torch.plan.parts.values import of_unknown
@@ -96,6 +96,7 @@ def unknown_receiver(context: Context, decisions: Decisions, node: ast.Attribute
     if node.attr not in DISTINCTIVE or known and node.attr != "init_scope":  # nothing but a link has that one
         return
     of_user = node.attr == "creator" and is_set_by_project(context.analysis, node.attr)
+    of_user = of_user or node.attr == "init_scope" and is_own_scope(context, decisions, node)
     if isinstance(node.value, ast.Name) and node.value.id in _MODULES or not context.beside_chainer or of_user:
         return
     parent = context.source.parents.get(node)

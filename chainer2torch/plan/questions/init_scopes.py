@@ -45,6 +45,19 @@ def stays(context: Context, owner: ast.expr) -> bool:
     )
 
 
+def own_scopes(context: Context, owner: ast.expr) -> list[bool]:
+    """Of the classes of an object, each: whether it says itself what ``init_scope`` does; its block stays a call of it.
+
+    Of what nobody knows they are all classes of the project; ``super().init_scope()`` begins behind the class around.
+    """
+    known = [k.cls for k in options(context.kind(owner)) if isinstance(k, Inst)]
+    if len(known) < len(options(context.kind(owner))):
+        known = [*context.analysis.classes.values(), "chainer.Chain"]
+    return [
+        any(isinstance(c, ClassInfo) and "init_scope" in c.methods for c in context.analysis.mro(cls)) for cls in known
+    ]
+
+
 def _asking(analysis: Analysis) -> frozenset[ClassInfo | None]:
     """The classes whose methods ask ``self.within_init_scope``; None stands for a place that asks another object."""
     return frozenset(
