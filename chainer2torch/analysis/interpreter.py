@@ -57,6 +57,8 @@ class Interpreter(Facts, abc.ABC):
         self.waiting: dict[Unit, None] = {}
         # inside of a branch that never runs
         self.unreachable: bool = False
+        # loops that are being run, innermost last: the names at each `break`, and at each `continue`
+        self.loops: list[tuple[list[dict[str, Kind]], list[dict[str, Kind]]]] = []
         self._queue: deque[Unit] = deque()
         self.queued: set[Unit] = set()
         # the functions that are defined inside of a function

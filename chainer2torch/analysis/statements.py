@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from chainer2torch.analysis import absent, host_copies, patterns, versions
-from chainer2torch.analysis.interpreter import COMPUTED, Interpreter
+from chainer2torch.analysis.interpreter import COMPUTED
 from chainer2torch.analysis.kinds import (
     BOTTOM,
     NONE,
@@ -29,6 +29,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import element_of, join, join_all, says_more, unsure
+from chainer2torch.analysis.loops import Loops, joined
 from chainer2torch.analysis.models import assigned, data, link_children, methods, possible, sent
 from chainer2torch.analysis.models.array_kinds import on_device
 from chainer2torch.analysis.models.observations import put_by_block
@@ -37,7 +38,7 @@ from chainer2torch.analysis.narrowing import always, of_rank, told, whole
 from chainer2torch.analysis.sent_backward import has_own_backward, names_sent_backward
 
 
-class Statements(Interpreter):
+class Statements(Loops):
     """The part of the analysis that runs statements ."""
 
     def block(self, body: list[ast.stmt]) -> bool:
@@ -131,12 +132,6 @@ class Statements(Interpreter):
         sent.raised(self, node.exc)
         return True
 
-    def _stmt_Continue(self, node: ast.Continue) -> bool:
-        return True
-
-    def _stmt_Break(self, node: ast.Break) -> bool:
-        return True
-
     def _stmt_Assert(self, node: ast.Assert) -> None:
         self.expr(node.test)
         if node.msg is not None:
@@ -210,47 +205,8 @@ class Statements(Interpreter):
             made = join_all([env[name] for env in ends if env[name] != UNKNOWN])
             if isinstance(made, Tensor):
                 ends = [{**env, name: Tensor(array=made.array)} for env in ends]
-        self._restore(self._join_envs(ends or [start]))
+        self._restore(joined(ends or [start]))
         return all_stop
-
-    def _restore(self, env: dict[str, Kind]) -> None:
-        # Functions hold a reference to their enclosing scopes, so the dictionary stays and its contents change.
-        self.scopes[0].clear()
-        self.scopes[0].update(env)
-
-    @staticmethod
-    def _join_envs(envs: list[dict[str, Kind]]) -> dict[str, Kind]:
-        result = dict(envs[0])
-        for env in envs[1:]:
-            for name, kind in env.items():
-                known = result.get(name)
-                if known is not kind:
-                    result[name] = join(known, kind)
-        return result
-
-    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
-        for _ in range(2):  # the second time with what the first has assigned
-            start = dict(self.scopes[0])
-            if test is not None:
-                self.narrow(test, True)
-            self.block(body)
-            after = self._join_envs([start, dict(self.scopes[0])])
-            self._restore(after)
-            if after == start:
-                break
-        self.block(orelse)
-
-    def _stmt_For(self, node: ast.For | ast.AsyncFor) -> None:
-        kind = self.iterated(self.expr(node.iter))
-        self.assign(node.target, kind)
-        self._loop(node.body, node.orelse)
-
-    _stmt_AsyncFor = _stmt_For
-
-    def _stmt_While(self, node: ast.While) -> None:
-        self.expr(node.test)
-        self._loop(node.body, node.orelse, node.test)
-        self.expr(node.test)
 
     def _stmt_With(self, node: ast.With | ast.AsyncWith) -> bool:
         for item in node.items:
@@ -286,13 +242,13 @@ class Statements(Interpreter):
                 and before.name.split(".")[0] == kind.name.split(".")[0]
             )
         for handler in node.handlers:
-            self._restore(self._join_envs([start, dict(self.scopes[0])]))
+            self._restore(joined([start, dict(self.scopes[0])]))
             classes = self.expr(handler.type) if handler.type is not None else UNKNOWN
             if handler.name:
                 self.store(handler.name, sent.caught(self, classes))
             if not self.block(handler.body):
                 ends.append(dict(self.scopes[0]))
-        self._restore(self._join_envs(ends or [start]))
+        self._restore(joined(ends or [start]))
         return self.block(node.finalbody) or not ends
 
     _stmt_TryStar = _stmt_Try
@@ -307,7 +263,7 @@ class Statements(Interpreter):
                 self.expr(case.guard)
             if not self.block(case.body):
                 ends.append(dict(self.scopes[0]))
-        self._restore(self._join_envs([*ends, start]))
+        self._restore(joined([*ends, start]))
         return False
 
     # -- targets ---------------------------------------------------------------------------------------------------

@@ -37,6 +37,41 @@ def shown():
     return run
 
 
+LEFT_LOOPS = {
+    "break": ("z = None\nfor i in unknown:\n    z = F.relu(x)\n    if c:\n        break\n    z = None\nshow(z)", True),
+    "continue": (
+        "z = None\nfor i in unknown:\n    z = F.relu(x)\n    if c:\n        continue\n    z = None\nshow(z)",
+        True,
+    ),
+    "while": ("z = 0\nwhile z is not None:\n    z = F.relu(x)\n    if c:\n        break\n    z = None\nshow(z)", True),
+    "inner loop": (
+        "z = None\nfor i in unknown:\n    for j in unknown:\n        z = F.relu(x)\n        if c:\n            break\n"
+        "        z = None\n    show(z)\n    z = None\n",
+        True,
+    ),
+    "past else": (
+        "z = None\nfor i in unknown:\n    z = F.relu(x)\n    if c:\n        break\nelse:\n    z = None\nshow(z)",
+        True,
+    ),
+    "in a try": (
+        "z = None\nwhile True:\n    try:\n        z = F.relu(x)\n        if c:\n            break\n        z = None\n"
+        "    except ValueError:\n        continue\nshow(z)",
+        True,
+    ),
+    "never": ("z = None\nfor i in unknown:\n    continue\n    z = F.relu(x)\n    break\nshow(z)", False),
+    "another function's": (
+        "z = None\nfor i in unknown:\n    def inner():\n        for z in [F.relu(x)]:\n            break\n    inner()\n"
+        "show(z)",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("body, tensor", LEFT_LOOPS.values(), ids=LEFT_LOOPS)
+def test_what_a_name_is_where_a_loop_is_left_it_may_be_behind_it(shown, body, tensor):
+    assert ("tensor" in shown(body)[0]) == tensor
+
+
 KNOWN = {
     "isinstance": (
         "if isinstance(x, Variable):\n    show(x)\nelse:\n    show(x)",

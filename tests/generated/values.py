@@ -561,6 +561,31 @@ WAYS = (
     "best = {}\nbest['v'] = V\nbest = dict(best, w=1)\nN = best['v']",
     "N = itertools.accumulate([V], lambda a, b: b)\nN = list(N)[0]",
     "N = V if V is not None else 0",
+    # loops that are left on the way
+    "for i in range(4):\n    N = V\n    if i > 1:\n        break\n    N = None",
+    "for i in range(4):\n    N = V\n    if i > 1:\n        continue\n    N = None",
+    "for i in range(4):\n    if i == 7:\n        N = None\n        break\nelse:\n    N = V",
+    "N = 0\nwhile N is not None:\n    N = V\n    if len(xs):\n        break\n    N = None",
+    "i = 0\nwhile True:\n    i += 1\n    if i < 3:\n        continue\n    N = V\n    if i > 3:\n"
+    "        break\n    else:\n        break",
+    "def found(items):\n    for w in items:\n        if w is None:\n            continue\n        return w\n"
+    "N = found([None, V])",
+    # tables of several kinds of values
+    "table = {'a': V, 'n': 1.5, 't': 'text', 'x': None}\n"
+    "N = [w for w in table.values() if w is not None and not isinstance(w, (float, str))][0]",
+    "table = {'n': 2, 't': 'text'}\ntable.update(a=V, x=None)\nN = table.pop('a')",
+    "table = {'n': 2}\ntable.update({'a': V})\nN = table.setdefault('a', None)",
+    "table = {'a': V, 'n': 2, 't': 'b'}\nN = {k: w for k, w in table.items() if k != 't'}['a']",
+    "table = {'a': V, 'n': 2}\ntable = {k.upper(): w for k, w in table.items()}\nN = table['A']",
+    "table = {'a': None, 'v': model(xs), 'n': 3}\ntable['a'] = V\nN = table.get('a', 0)",
+    "table = dict(n=1, a=V)\nkeys, values = zip(*sorted(table.items(), key=lambda p: p[0]))\nN = values[0]",
+    # None at times
+    "def maybe(flag):\n    if flag:\n        return V\nN = maybe(True)",
+    "def maybe(flag):\n    return V if flag else None\nmaybe(False)\nN = maybe(True)",
+    "def maybe(flag):\n    if not flag:\n        return None, 0\n    return V, 1\nN, _ = maybe(1)",
+    # modes in generators
+    "def gen():\n    with chainer.using_config('train', False):\n        yield V\nN = next(gen())",
+    "def gen():\n    with chainer.no_backprop_mode():\n        yield V\n        yield V\n*_, N = gen()",
 )
 # what a link saves beside its parameters is an array or a number
 _PERSISTENT = (
