@@ -1,8 +1,9 @@
 """A tensor is made with the dtype that it is cast to: ``torch.as_tensor(a, dtype=torch.float32, device=d)``.
 
 Two rules write ``torch.as_tensor(a, device=d).to(torch.float32)``, one for the array and one for ``astype``. Ones and
-zeros, ``torch.ones(n, dtype=torch.int32).long()``, are the same numbers in any dtype. What the source has in these
-words stays as it is.
+zeros, ``torch.ones(n, dtype=torch.int32).long()``, are the same numbers in any dtype. And a number is taken out of a
+tensor, not of an array that is made for that: ``float(loss.item())``. What the source has in these words stays as
+it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from chainer2torch.analysis.source import Source
 
 _MAKERS = frozenset({"torch.as_tensor", "torch.tensor"})
 _FILLED = frozenset({"torch.zeros", "torch.ones"})
-_SIGNS = (".to(torch.", ".long()", ".dtype)")
+_SIGNS = (".to(torch.", ".long()", ".dtype)", ".cpu().numpy())")
 # what gives an array that nobody else holds: `copy=True` has nothing to do there
 _FRESH = ("np.random.", "numpy.random.", "np.asarray(", "numpy.asarray(", "np.array(", "numpy.array(")
 
@@ -26,6 +27,11 @@ def with_merged_casts(code: str, before: str) -> str:
     source = Source(code, parse(code))
     edits: list[tuple[int, int, str]] = []
     for node in source.of(ast.Call):
+        if (tensor := _made_a_number(node)) is not None:
+            end, last = source.span(tensor)[1], source.span(node.args[0])[1]
+            if code[slice(*source.span(node))] not in before and "\n" not in code[end:last]:
+                edits.append((end, last, ".item()"))
+            continue
         made = node.func.value if isinstance(node.func, ast.Attribute) else None
         if made is not None and (given := _dtype_of_filled(made)) is not None and (dtype := _cast_to(node)):
             (start, end), (_, last) = source.span(made), source.span(node)
@@ -44,6 +50,20 @@ def with_merged_casts(code: str, before: str) -> str:
     for first, stop, new in sorted(edits, reverse=True):
         code = code[:first] + new + code[stop:]
     return code
+
+
+def _made_a_number(node: ast.Call) -> ast.expr | None:
+    """The tensor in ``float(x.detach().cpu().numpy())``: an array of more than one element is no number either."""
+    if not isinstance(node.func, ast.Name) or node.func.id not in ("float", "int") or len(node.args) != 1:
+        return None
+    value: ast.expr = node.args[0]
+    for name in ("numpy", "cpu", "detach"):
+        asked = value.func if isinstance(value, ast.Call) and not value.args and not value.keywords else None
+        if isinstance(asked, ast.Attribute) and asked.attr == name:
+            value = asked.value
+        elif name != "detach":
+            return None
+    return value if not node.keywords and not isinstance(value, ast.Starred) else None
 
 
 def _dtype_of_filled(made: ast.expr) -> ast.expr | None:

@@ -65,3 +65,21 @@ def test_what_stays(text):
 def test_what_the_source_says_stays():
     text = f"a = {DRAWN}.to(torch.float32)\n"
     assert with_merged_casts(text, text) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("float(z[0].detach().cpu().numpy())", "float(z[0].item())"),
+        ("int(z.sum().cpu().numpy())", "int(z.sum().item())"),
+        ("float(z.detach().cpu().numpy()[0])", "float(z.detach().cpu().numpy()[0])"),
+        ("float(z.detach().numpy())", "float(z.detach().numpy())"),
+        ("str(z.detach().cpu().numpy())", "str(z.detach().cpu().numpy())"),
+    ],
+)
+def test_a_number_is_taken_out_of_the_tensor(before, after):
+    assert with_merged_casts(f"y = {before}\n", "") == f"y = {after}\n"
+    assert with_merged_casts(f"y = {before}\n", f"y = {before}\n") == f"y = {before}\n"
+    if "float(z" not in before or "[0]" in before:
+        values = [eval(text, {"z": torch.tensor([1.5, 2.25])}) for text in (before, after)]
+        assert values[0] == values[1] and type(values[0]) is type(values[1])
