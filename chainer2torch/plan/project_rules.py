@@ -375,7 +375,12 @@ def _exchanging_arrays(analysis: Analysis) -> frozenset[int]:
 
 def _asking_for_initializers(analysis: Analysis) -> frozenset[int]:
     """The programs that ask whether something is an initializer: torch.nn.init has functions."""
-    return _with(analysis, lambda a, m: any(name.startswith(_INITIALIZERS) for name in asked_names(a, m)))
+    return _with(analysis, _asks_for_initializers)
+
+
+def _asks_for_initializers(analysis: Analysis, module: ModuleInfo) -> bool:
+    named = "nitializer" in module.source.text
+    return named and any(name.startswith(_INITIALIZERS) for name in asked_names(analysis, module))
 
 
 _QUESTIONS: Mapping[str, Callable[[Analysis], frozenset[int]]] = MappingProxyType(

@@ -15,6 +15,7 @@ from chainer2torch.plan.context import Context
 
 _FUNCTIONS = "chainer.functions."
 _TYPES = frozenset({"types.FunctionType", "types.LambdaType"})
+_WORDS = ("isfunction", "FunctionType", "LambdaType")
 _ROUTINE = "inspect.isroutine(f) or isinstance(f, functools.partial)"
 _CODE = "C2T200"
 _MAY_BE = "functions of torch may be built in or a functools.partial, and both count as functions here"
@@ -26,7 +27,8 @@ def run(context: Context) -> Decisions:
     decisions = Decisions(context)
     if not context.beside_chainer:
         return decisions
-    for call in context.source.of(ast.Call):
+    asking = any(word in context.source.text for word in _WORDS)
+    for call in context.source.of(ast.Call) if asking else ():
         if (asked := _asked(context, call)) is not None:
             _ask_routine(context, decisions, call, asked)
     for node in context.source.attributes.get("__name__", ()):
