@@ -597,6 +597,17 @@ _PERSISTENT = (
 )
 WAYS_OF_SORT = dict.fromkeys(("rows", "labels", "number"), _PERSISTENT)
 _WRITTEN = (
+    "print(repr(V))",
+    "print('%r' % (V,))",
+    "print(f'{V!r}')",
+    "print('{:}'.format(V))",
+    "print('{0!r:>40}'.format(V))",
+    "print(format(V))",
+    "print('{v!s} {n:02d}'.format(v=V, n=1))",
+    "print('%(v)s' % {'v': V})",
+    "print('{b.value}'.format(b=Box(V)))",
+    "print({'v': V, 'n': 1, 's': 'a', 'z': None})",
+    "table = {'v': V, 's': 'a', 'n': None}\nprint(' '.join('%s=%s' % kv for kv in table.items()))",
     "print(V)",
     "print('%s' % (V,))",
     "print('{}'.format(V))",
@@ -654,6 +665,20 @@ _OF_ARRAYS = (
     "print(max(V.ravel()), min(V.ravel()))",
     "print(V[None].shape, V[..., None].shape)",
     "print(np.allclose(V, V))",
+    "print(f'{V.shape}', f'{V.shape[0]:03d}', f'{V.size:,}')",
+    "print('{0.shape} {0.ndim} {1}'.format(V, 2))",
+    "print('{[0]}'.format(V))",
+    "print(f'{V.mean():.3f} {V.sum():8.2f}')",
+    "print('%5.2f %s' % (V.mean(), V.dtype))",
+    "print(', '.join(f'{e:.2f}' for e in V.flatten()))",
+    "print(*V)",
+    "print(V[::-1].copy(), V[::-2].sum(), V[-1:0:-1])",
+    "w = copy.copy(V[::-1])\nprint(w)",
+    "print(F.sum(V[::-1].astype('f')).data)",
+    "print(np.concatenate([V, V[::-1]]), np.flip(V, 0))",
+    "n = len(V) * 2\nprint(np.zeros((n, V.shape[0])).shape, V.reshape(len(V) // 2, 2, -1).shape)",
+    "n = int(V.shape[0] * xs.mean())\nprint(np.zeros(n).shape)",
+    "n = V.shape[0] + int(ts.max())\nprint(model(np.ones((n, 3), 'f')).shape)",
 )
 ENDS = {
     "rows": (
@@ -761,6 +786,11 @@ ENDS = {
         "print(F.mean_squared_error(V, xs).data)",
         "print(sum(V).data)",
         "print(V.T.shape)",
+        "print('{0.shape} {0.ndim}'.format(V), '{.size} {.dtype}'.format(V, V))",
+        "print(f'{V.data}', f'{float(F.sum(V).data):.3f}', '%.3f' % F.sum(V).data)",
+        "print(V[::-1].data, V[:, ::-1].data, F.sum(V[::-1] * xs).data)",
+        "print((V @ V.T).data, F.matmul(V, np.ones((3, 2), 'f')).data)",
+        "for v in V:\n    if float(F.sum(v).data) > 9:\n        break\nelse:\n    print(v.data)",
         "print((-V).data, (V / 2).data, (2 - V).data)",
     ),
     "number": (
@@ -805,6 +835,11 @@ ENDS = {
         "print(xs[0] * V)",
         "print((V * xs).mean())",
         "print(round(V, 3))",
+        "print(f'{V:.3f} {V:8.2e}|{V * 2:<8.3f}|{100 * V:.1f}%')",
+        "print('{0[v]:.3f} {b.value:.2f}'.format({'v': V}, b=Box(V)))",
+        "print('{:{w}.{p}f}'.format(V, w=8, p=2), '%(v).2f' % {'v': V}, format(V, '.3f'))",
+        "n = max(1, int(np.ceil(V * 3)))\nprint(model(np.ones((n, 3), 'f')).shape)",
+        "table = {'v': V, 'n': 2}\nprint(', '.join(f'{k}: {w:.2f}' for k, w in table.items()), sum(table.values()))",
     ),
     "index": (
         *_WRITTEN,
