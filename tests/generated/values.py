@@ -711,6 +711,8 @@ ENDS = {
         "a, b = V.shape\nprint(a * b)",
         "print(V.take([0], axis=0))",
         "print(V.prod(), V.nbytes)",
+        "print((V @ np.eye(3)).dtype, np.eye(V.shape[0]) @ V, (V @ np.eye(3, dtype='f')).dtype)",
+        "print(V.dot(np.eye(3)), np.dot(V, np.ones((3, 2))).dtype, np.matmul(V, np.eye(3)).dtype)",
         "model.fc.W.data[...] = V[:3]\nprint(model.fc.W.data)",
         "model.fc.b.array = V[0]\nprint(model.fc.b.array)",
         "bn = L.BatchNormalization(3)\nbn.avg_mean = V[0]\nprint(bn.avg_mean)",
