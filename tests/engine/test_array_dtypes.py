@@ -27,6 +27,7 @@ x.array.dot(i) | i.dot(x.array.T) | b.dot(g) | g.dot(b) | x.array.dot(d) | d.dot
 i.dot(xp.array([1, 2, 3]))
 x.array @ np.eye(3) | np.eye(2) @ x.array | x.array @ np.eye(3, dtype='f') | np.ones(2) @ x.array
 perhaps @ x.array.T | x.array @ perhaps | x.array @ hosts | hosts @ x.array.T
+perhaps * x.array[0] | g - perhaps | x.array + hosts | hosts / g | perhaps ** g
 x.array @ d | x.array @ i | i @ x.array.T | x.array @ g | d @ b | g.dot(2) | g.dot(2.5) | i.dot(2)
 i / 2 | i // 2 | i // -2 | i % -3 | i ** 2 | g % -2 | g // i | (0 < i) & (i < 5) | i * 0.5
 i + g | i.mean() | i.std()

@@ -95,7 +95,7 @@ def promoted(context: Context, decisions: Decisions, node: ast.BinOp, a: Kind, b
             scalar_type(other) == "float" or isinstance(node.op, ast.Div) and scalar_type(other) in ("int", "bool")
         ):
             return wrap(context, decisions, side, "compat.promoted(value, 0.0)")
-    if not _may_differ(a, b) and not _is_product_of_perhaps_whole(context, node, a, b):
+    if not _may_differ(a, b) and not _is_perhaps_whole(context, node, a, b):
         return False
     first, second = is_read_again(node.left), is_read_again(node.right)
     if isinstance(node.op, ast.MatMult) and first and second:
@@ -125,11 +125,11 @@ def _may_differ(a: Kind, b: Kind) -> bool:
     return MIXED in dtypes and not {"float64", *_SMALL} & set(dtypes)
 
 
-def _is_product_of_perhaps_whole(context: Context, node: ast.BinOp, a: Kind, b: Kind) -> bool:
-    """``w @ model.fc.W.array``, where ``w`` holds whole numbers if it is what the program put there."""
-    return isinstance(node.op, ast.MatMult) and any(
+def _is_perhaps_whole(context: Context, node: ast.BinOp, a: Kind, b: Kind) -> bool:
+    """``w * model.fc.W.array``, where ``w`` holds whole numbers if it is what the program put there."""
+    return any(
         isinstance(kind, Perhaps)
-        and any(getattr(one, "dtype", None) in _WIDE for one in options(kind.known))
+        and any(getattr(one, "dtype", None) in _WIDE and getattr(one, "rank", 0) != 0 for one in options(kind.known))
         and _is_narrow(context, side)
         for kind, side in ((a, node.right), (b, node.left))
     )
