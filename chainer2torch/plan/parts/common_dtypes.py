@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 
-from chainer2torch.analysis.kinds import HostArray, Kind, Tensor, options, scalar_type
+from chainer2torch.analysis.kinds import HostArray, Kind, Perhaps, Tensor, options, scalar_type
 from chainer2torch.analysis.lattice import MIXED, common_floats
 from chainer2torch.plan.collector import Decisions
 from chainer2torch.plan.context import Context
@@ -95,7 +95,7 @@ def promoted(context: Context, decisions: Decisions, node: ast.BinOp, a: Kind, b
             scalar_type(other) == "float" or isinstance(node.op, ast.Div) and scalar_type(other) in ("int", "bool")
         ):
             return wrap(context, decisions, side, "compat.promoted(value, 0.0)")
-    if not _may_differ(a, b):
+    if not _may_differ(a, b) and not _is_perhaps_whole(context, node, a, b):
         return False
     first, second = is_read_again(node.left), is_read_again(node.right)
     if isinstance(node.op, ast.MatMult) and first and second:
@@ -125,6 +125,16 @@ def _may_differ(a: Kind, b: Kind) -> bool:
     return MIXED in dtypes and not {"float64", *_SMALL} & set(dtypes)
 
 
+def _is_perhaps_whole(context: Context, node: ast.BinOp, a: Kind, b: Kind) -> bool:
+    """``w * model.fc.W.array``, where ``w`` holds whole numbers if it is what the program put there."""
+    return any(
+        isinstance(kind, Perhaps)
+        and any(getattr(one, "dtype", None) in _WIDE and getattr(one, "rank", 0) != 0 for one in options(kind.known))
+        and _is_narrow(context, side)
+        for kind, side in ((a, node.right), (b, node.left))
+    )
+
+
 def _is_mixed(kind: Kind) -> bool:
     return isinstance(kind, Tensor) and kind.array and kind.dtype == MIXED and kind.rank != 0
 
@@ -141,6 +151,11 @@ def same_dtype(context: Context, decisions: Decisions, left: ast.expr, a: Kind, 
                 if isinstance(kind, Tensor):
                     wrap(context, decisions, side, "value.double()")
             return  # of the host: that one is made double where it becomes a tensor
+    for host, side, kind in ((a, right, b), (b, left, a)):
+        doubles = all(isinstance(k, HostArray) and k.dtype == "float64" for k in options(host))
+        if doubles and isinstance(kind, Tensor) and _is_narrow(context, side):
+            wrap(context, decisions, side, "value.double()")
+            return
     if not all(isinstance(k, Tensor) and k.array for k in (a, b)):
         return
     dtypes = {k.dtype or "" for k in (a, b) if isinstance(k, Tensor)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chainer2torch.analysis.kinds import Dct, HostArray, Kind, Lst, Tensor, Tup, options
+from chainer2torch.analysis.kinds import Dct, HostArray, Kind, Lst, Perhaps, Tensor, Tup, options
 from chainer2torch.analysis.lattice import element_of
 
 
@@ -19,7 +19,8 @@ def tensors_within(kind: Kind) -> str | None:
     if not all(isinstance(layer, (Lst, Tup)) for layer in layers):
         return None
     held = [one for layer in layers for one in options(element_of(layer))]
-    if not any(isinstance(one, HostArray) for one in held):
+    perhaps = [known for one in held if isinstance(one, Perhaps) for known in options(one.known)]
+    if not any(isinstance(one, HostArray) for one in (*held, *perhaps)):
         return None
     alone = all(isinstance(one, HostArray) for one in held)
     return f"[{'[torch.as_tensor(item) for item in row]' if alone else 'compat.from_host(row)'} for row in value]"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 _CONVERSION = re.compile(
     r"%(?:\((?P<key>[^)]*)\))?[-+ #0]*(?P<width>\d+|\*)?(?:\.(?P<precision>\d+|\*))?[hlL]?(?P<type>.)"
 )
+_SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
 _NUMBERS = frozenset("diouxXeEfFgGc")
 _NAME = re.compile(r"\w*\Z")
 
@@ -32,13 +33,13 @@ def as_they_are(text: str, call: ast.Call) -> list[ast.expr]:
         return everything
     for _, name, spec, conversion in fields:
         assert name is not None
-        if name == "":
-            name, count = str(count), count + 1
+        if re.match(r"[.\[]|\Z", name):  # `{}`, `{.shape}`
+            name, count = f"{count}{name}", count + 1
         if spec and "{" in spec:
             return everything  # `{:{}}` takes its width from another argument
         path = _NAME.match(name) is None  # `{0.shape}`, `{0[1]}`
         base = re.split(r"[.\[]", name, maxsplit=1)[0]
-        value = given.get(base or str(count))
+        value = given.get(base)
         if value is not None and (path or conversion or not spec) and value not in found:
             found.append(value)
     return found
@@ -53,4 +54,30 @@ def converted_as_they_are(text: str, values: Sequence[ast.expr]) -> list[ast.exp
     return [value for value, match in zip(values, found) if match["type"] not in _NUMBERS]
 
 
-__all__ = ["as_they_are", "converted_as_they_are"]
+def looked_into(text: str, call: ast.Call) -> list[tuple[ast.expr, str]]:
+    """The arguments of ``text.format(...)`` of which it writes a member, each with the path to it: ``{0.shape}``."""
+    given: dict[str | None, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
+    for i, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            break
+        given[str(i)] = argument
+    found, count = list[tuple[ast.expr, str]](), 0
+    try:
+        fields = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError:
+        return []
+    for name in fields:
+        base = re.split(r"[.\[]", name, maxsplit=1)[0]
+        path, base = name[len(base) :], base or str(count)
+        count += name[: len(name) - len(path)] == ""
+        if path and base in given:
+            found.append((given[base], path))
+    return found
+
+
+def shows_whole(text: str) -> bool:
+    """Whether a text of ``%`` writes one of its values as it is: ``%s``, ``%-8s``, ``%(loss)r``."""
+    return _SHOWS_WHOLE.search(text) is not None
+
+
+__all__ = ["as_they_are", "converted_as_they_are", "looked_into", "shows_whole"]

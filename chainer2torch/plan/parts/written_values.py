@@ -40,13 +40,13 @@ from chainer2torch.plan.parts.written_kinds import (
     may_hold_tensors,
     may_be_number,
 )
-from chainer2torch.plan.parts.text_fields import as_they_are, converted_as_they_are
+from chainer2torch.plan.parts.text_fields import as_they_are, converted_as_they_are, shows_whole
+from chainer2torch.plan.parts.written_members import members_as_text
 from chainer2torch.plan.questions.perhaps import may_be_tensor
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # a value that is formatted as it is: `{}`, `{loss}`, `{0.shape}`, not `{:.3f}`
-_WHOLE_VALUE = re.compile(r"\{[\w.\[\]]*(?:![rs])?\}")
-_SHOWS_WHOLE = re.compile(r"%(\(\w*\))?[-+ #0]*(\d+|\*)?(\.\d+)?[sr]")
+_WHOLE_VALUE = re.compile(r"\{[\w.\[\]]*(?:![rsa](?::[^{}]*)?|:)?\}")
 _OF_LOGGERS = frozenset({"critical", "debug", "error", "exception", "info", "log", "warn", "warning"})
 _LOGGER = re.compile(r"(?i)(^|_)log(ger|ging)?$")
 _TEXT = "chainer.Variable.__str__"
@@ -73,6 +73,8 @@ def writes_text(context: Context, call: ast.Call, callee: Kind) -> bool:
             numbers_alone = isinstance(text, Const) and not shows_whole(str(text.value))
             return not numbers_alone or len(call.args) == 1 + level
     if isinstance(callee, Ref):
+        if callee.name == "builtins.format":
+            return len(call.args) == 1
         return callee.name in _WRITING or callee.name.startswith("builtins.") and callee.name.endswith(_RAISED)
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "format"):
         return False
@@ -86,6 +88,7 @@ def call_as_text(context: Context, decisions: Decisions, call: ast.Call, callee:
     text = context.analysis.kind(call.func.value) if isinstance(call.func, ast.Attribute) else UNKNOWN
     if isinstance(text, Const) and isinstance(text.value, str):
         arguments = as_they_are(text.value, call)
+        members_as_text(context, decisions, call, text.value)
     elif call.args and isinstance(logged := context.analysis.kind(call.args[0]), Const) and len(call.args) > 1:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _OF_LOGGERS and isinstance(logged.value, str):
             arguments = [*converted_as_they_are(logged.value, call.args[1:]), *(k.value for k in call.keywords)]
@@ -101,11 +104,6 @@ def part_as_text(context: Context, decisions: Decisions, node: ast.AST) -> None:
         for part in node.msg.elts if isinstance(node.msg, ast.Tuple) else [node.msg]:
             if is_shape(context, part) or is_sized(context.analysis.kind(part)):
                 as_text(context, decisions, part)  # what else is asserted seldom says more than itself
-
-
-def shows_whole(text: str) -> bool:
-    """Whether a text of ``%`` writes one of its values as it is: ``%s``, ``%-8s``, ``%(loss)r``."""
-    return _SHOWS_WHOLE.search(text) is not None
 
 
 def as_text(context: Context, decisions: Decisions, node: ast.expr, inside: bool = False) -> None:
