@@ -43,6 +43,7 @@ from chainer2torch.analysis.models import (
 )
 from chainer2torch.analysis.models.callbacks import constructed
 from chainer2torch.analysis.models.link_calls import call_function_object, call_link, is_function
+from chainer2torch.analysis.models.pools import POOLS
 from chainer2torch.analysis.models.link_children import NAMESPACE, hold, of_blocks, parameter_of
 from chainer2torch.analysis.models.methods import knows_callbacks
 from chainer2torch.analysis.models.methods import method as method_model
@@ -233,6 +234,10 @@ class LibraryCalls(Interpreter):
             return Stream(BOTTOM)
         if name == NAMESPACE:
             return self._namespace(node, keywords)
+        if name in POOLS:
+            return Inst(name, self.site(node))
+        if name == "concurrent.futures.as_completed" and args:
+            return Lst(self.iterated(args[0]))
         if name in _CACHING:  # `lru_cache(maxsize=9)` is asked again with the function
             return args[0] if args and isinstance(args[0], Func) else Ref(name)
         if name == "collections.deque":

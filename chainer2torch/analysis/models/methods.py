@@ -26,7 +26,7 @@ from chainer2torch.analysis.kinds import (
     options,
 )
 from chainer2torch.analysis.lattice import join
-from chainer2torch.analysis.models import command_line, computed_children, data, link_lists, sent, sequences
+from chainer2torch.analysis.models import command_line, computed_children, data, link_lists, pools, sent, sequences
 from chainer2torch.analysis.models.array_kinds import entering
 from chainer2torch.analysis.models.link_children import register, register_persistent
 from chainer2torch.analysis.module_index import ClassInfo
@@ -48,6 +48,8 @@ def method(interpreter: Interpreter, receiver: Inst, name: str, args: list[Kind]
     """The result of a method, after its effects on what is known; None: the rule's row states the result."""
     if receiver.cls == "argparse.ArgumentParser":
         return command_line.parser_method(interpreter, receiver, name, node)
+    if receiver.cls == pools.FUTURE or receiver.cls in pools.POOLS:
+        return pools.method(interpreter, receiver, name, args, node)
     if sequences.is_sequential(interpreter, receiver):
         sequences.method_called(interpreter, receiver, name, args, node)
     models = _MODELS.get(name)
@@ -69,7 +71,9 @@ def knows_callbacks(interpreter: Interpreter, receiver: Inst, name: str, node: a
         return plain and interpreter.derives(receiver.cls, "chainer.Optimizer")
     if name == "extend" and interpreter.derives(receiver.cls, _TRAINER):
         return True
-    return name in ("setup", "add_hook") or sequences.is_sequential(interpreter, receiver)
+    return (
+        name in ("setup", "add_hook") or pools.is_pool(receiver, name) or sequences.is_sequential(interpreter, receiver)
+    )
 
 
 # -- data sets and devices -----------------------------------------------------------------------------------------
