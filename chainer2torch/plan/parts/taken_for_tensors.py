@@ -16,6 +16,8 @@ from chainer2torch.plan.context import Context
 from chainer2torch.plan.parts.host_arrays import tensor_of
 from chainer2torch.plan.parts.host_values import wrap
 
+_QUESTIONS = frozenset({"hasattr", "isinstance", "type"})
+
 
 def handed_arrays(context: Context, decisions: Decisions, call: ast.Call, callee: Kind) -> None:
     """Converts the arguments of a call of functions of the project for which that holds."""
@@ -40,11 +42,21 @@ def _is_of_host_at_times(kind: Kind) -> bool:
 
 
 def _kinds(context: Context, function: Func, place: int | str) -> Iterator[Kind]:
-    """What a parameter is in the body of its function, where it is read first."""
+    """What a parameter is in the body of its function, where it is read first; one that is asked for its class is not
+    taken for anything."""
     name = place if isinstance(place, str) else _name(function.info, place, function.receiver is not None)
     reads = [node for node in function.info.uses.get(name, ()) if isinstance(getattr(node, "ctx", None), ast.Load)]
+    parents = function.info.module.source.parents
+    if any(isinstance(call := parents.get(read), ast.Call) and _asks(call, read) for read in reads):
+        yield function
+        return
     first = min(reads, key=lambda node: (node.lineno, node.col_offset), default=None)
     yield from options(context.analysis.kind(first)) if first is not None else [function]
+
+
+def _asks(call: ast.Call, value: ast.AST) -> bool:
+    """Whether a call asks a value for its class or its members."""
+    return isinstance(call.func, ast.Name) and call.func.id in _QUESTIONS and call.args[:1] == [value]
 
 
 def _name(info: FuncInfo, place: int, bound: bool) -> str:
